@@ -25,7 +25,7 @@ func TestL4_hubAndSpoke(t *testing.T) {
 	c.hears("Ben", "To Ben: note", "Ada", "Cyd", "Dee")
 	c.hears("a person", "stop", "Ada", "Ben", "Cyd", "Dee")
 
-	c = newChat(t, "hub-and-spoke", "Ada", "Ben", "Cyd") // no role: the first is the hub
+	c = newChat(t, "hub-and-spoke", "Ada", "Ben", "Cyd") // without a role the first is the hub
 	c.hears("Cyd", "done", "Ada")
 	c.hears("Ada", "go on", "Ben", "Cyd")
 }

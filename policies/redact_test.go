@@ -106,7 +106,7 @@ func TestL6_C29_secretsAreMasked(t *testing.T) {
 	require.NotNil(t, glued.Body)
 	assert.Equal(t, "id[redacted: AWS key]and more", *glued.Body, "letters beside it hide no key")
 	assert.Equal(t, "id[redacted: AWS key]and more", secret.Mask("id"+"AKIA"+upper(16)+"and more"))
-	token := "ghp_" + some(36) // as `grep --color` writes a match, and with what nobody sees
+	token := "ghp_" + some(36) // as `grep --color` writes a match, or with invisible characters
 	for _, apart := range []string{"\x1b[01;31m\x1b[Kghp_\x1b[m\x1b[K" + token[4:], token[:9] + "\u200b" + token[9:], token[:9] + "\u2060\u00ad" + token[9:], token[:2] + "\x00" + token[2:]} {
 		in := said("it says " + apart + ", so")
 		in.Message.Subject = apart
@@ -143,10 +143,10 @@ intercom.rule("all", {}, intercom.deliver())`}
 	require.NotNil(t, v.Body, "the others still ran")
 	assert.NotContains(t, *v.Body, "ghp_")
 
-	// More secrets than can be counted.
+	// More secrets than the filter has time for.
 	r = newRig(t, nil)
 	v, err = r.engine.Evaluate(t.Context(), said(strings.Repeat("\nsk_live_"[1:]+some(16)+" ", 1<<20/25)))
-	if err != nil || len(v.Failures) > 0 { // a busy machine has no time for it
+	if err != nil || len(v.Failures) > 0 { // a busy machine may have no time for them
 		assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
 		assert.True(t, v.Unfiltered)
 	} else {
@@ -166,10 +166,10 @@ func TestRedact_worstText(t *testing.T) {
 		t.Logf("%d KiB of marks: %s, %d failures", size>>10, time.Since(began).Round(100*time.Microsecond), len(v.Failures))
 		if errors.Is(err, scripting.ErrLater) || slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return f.Kind == policy.Killed }) {
 			busy = true
-			continue // the machine is busy: the script may be left out by now
+			continue // the machine is busy, and the script may be quarantined by now
 		}
 		require.NoError(t, err)
-		if len(v.Failures) > 0 { // likewise
+		if len(v.Failures) > 0 { // for the same reason
 			assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
 		} else {
 			assert.Equal(t, message.VerbDeliver, v.Outcomes[0].Verb)
@@ -179,7 +179,7 @@ func TestRedact_worstText(t *testing.T) {
 	if busy { // then nothing goes unredacted
 		var v policy.Verdict
 		var err error
-		require.Eventually(t, func() bool { // the worker is being started
+		require.Eventually(t, func() bool { // the worker is starting
 			v, err = r.engine.Evaluate(t.Context(), said("hello"))
 			return !errors.Is(err, scripting.ErrLater)
 		}, time.Minute, 10*time.Millisecond)

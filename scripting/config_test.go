@@ -32,7 +32,7 @@ end)`)
 			check(rule)
 		}
 		check("two")
-		r.set.worker.kill() // it dies of the next question, and another one is asked
+		r.set.worker.kill() // the next question finds it dead, and another one is asked
 		check("two")
 		r.own(func(s *Set) { s.worker.kill(); s.worker = nil }) // and between questions
 		r.started()

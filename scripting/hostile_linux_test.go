@@ -24,7 +24,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// notRun marks in a table what takes too long for every day.
+// notRun marks rows that take too long for every run.
 const notRun = "not run: INTERCOM_LONG is not set"
 
 // allowed is how long a script may delay a message, whatever it does, on an idle machine.
@@ -126,7 +126,8 @@ func TestL7_sourcesThatHurtTheCompiler(t *testing.T) {
 		set, err := engine.Compile(t.Context(), files(all[name]))
 		took := time.Since(begun)
 		problems := ProblemsError{}
-		for late := begun.Add(patience); err != nil && !errors.As(err, &problems) && time.Now().Before(late); { // a busy machine is not its fault
+		// If the worker only came too late, the machine was busy.
+		for late := begun.Add(patience); err != nil && !errors.As(err, &problems) && time.Now().Before(late); {
 			begun = time.Now()
 			set, err = engine.Compile(t.Context(), files(all[name]))
 			took = time.Since(begun)
@@ -168,7 +169,7 @@ func BenchmarkL7_sourcesThatHurtTheCompiler(b *testing.B) {
 
 // What a worker has: no descriptors but its pipes, no environment, and limits.
 func TestL7_workerHasNothing(t *testing.T) {
-	// As a shell does it, or flock: a descriptor that is open in whatever is started.
+	// As a shell or flock may do it: descriptors that children inherit.
 	var theirs [2]int
 	require.NoError(t, syscall.Pipe2(theirs[:], 0))
 	defer syscall.Close(theirs[0])
@@ -209,7 +210,7 @@ func TestL7_workerHasNothing(t *testing.T) {
 		assert.Regexp(t, `NoNewPrivs:\s+1`, string(status))
 	}
 
-	// It ends when whoever asked it has gone.
+	// It ends when the process that asks it has gone.
 	r.set.worker.in.Close()
 	select {
 	case <-r.set.worker.ended:
@@ -223,7 +224,7 @@ func TestL7_killedWhileItWorks(t *testing.T) {
 	r := newRig(t, `intercom.on("decide", function(msg) for i = 1, 20000 do end return intercom.deliver { reason = msg.body } end)`)
 	killed := 0
 	for i := 0; i < 100 && killed < 4; i++ {
-		r.own(func(s *Set) { s.deaths = nil }) // this is not about safe mode
+		r.own(func(s *Set) { s.deaths = nil }) // this test is not about safe mode
 		worker := r.set.worker
 		timer := time.AfterFunc(time.Duration(i%8)*100*time.Microsecond, func() { _ = worker.cmd.Process.Kill() })
 		v := r.evaluated(said("hello"))
@@ -244,13 +245,13 @@ func TestL7_killedWhileItWorks(t *testing.T) {
 func TestL7_workerIsApart(t *testing.T) {
 	command := []string{program(t), "policy-worker"}
 	var p *process
-	for thread := os.Getpid(); thread == os.Getpid(); { // the first thread is never ended
+	for thread := os.Getpid(); thread == os.Getpid(); { // the first thread never ends
 		if p != nil {
 			p.kill()
 		}
 		begun := make(chan error)
 		go func() {
-			runtime.LockOSThread() // and never unlocked: the thread ends with this
+			runtime.LockOSThread() // never unlocked, so that the thread ends with this goroutine
 			thread = syscall.Gettid()
 			var err error
 			p, err = start(command)

@@ -6,11 +6,11 @@ import "strings"
 type hostile struct {
 	class, name string
 	body        string // of a decide hook
-	slow        bool   // it needs the parent, or much memory: only one of them where time is short
+	slow        bool   // needs much time or memory: short runs try only one of them
 	ends        ending
 }
 
-// ending is how a script ends; most are stopped, or fail.
+// ending is how a script ends: most are stopped or fail.
 type ending int
 
 const (

@@ -70,7 +70,7 @@ func TestL8_noFailureLosesAMessage(t *testing.T) {
 		}
 		v, err := r.engine.Evaluate(r.Context(), in)
 		decided(t, in, v)
-		if err != nil { // on a busy machine the time of the whole message may be over before all scripts were asked
+		if err != nil { // on a busy machine the message's time may be over before all scripts were asked
 			assert.True(t, v.Unfiltered)
 			for _, o := range v.Outcomes {
 				assert.GreaterOrEqual(t, policy.Rank(o.Verb), policy.Rank(message.VerbHold))
@@ -117,7 +117,7 @@ func TestL8_noFailureLosesAMessage(t *testing.T) {
 	})
 }
 
-// Whatever a worker answers instead of a verdict, the message is held: its text was not filtered.
+// Whatever a worker answers instead of a verdict, the message is held and counts as unfiltered.
 func TestL8_noWorkerLosesAMessage(t *testing.T) {
 	t.Parallel()
 	for _, mode := range brokenModes {
@@ -145,7 +145,7 @@ func TestL8_aLaterWorkerAsksTheSameScripts(t *testing.T) {
 	r.set.worker.kill()
 	r.set.command = broken("less")
 	why := ""
-	for late := time.Now().Add(patience); why == "" && time.Now().Before(late); r.own(forgive) { // a worker that is slow to start says nothing yet
+	for late := time.Now().Add(patience); why == "" && time.Now().Before(late); r.own(forgive) { // a slow start says nothing yet
 		v, err := r.engine.Evaluate(t.Context(), said("hello"))
 		require.ErrorIs(t, err, ErrLater)
 		decided(t, said("hello"), v)
@@ -193,7 +193,7 @@ func TestL8_innocentsAreNotQuarantined(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	r := newRigOf(t, Options{Command: []string{program(t), "broken-worker", "spins"}, now: func() time.Time { return now }}, files(obedient(1)))
-	now = time.Now() // and here it stays: whenever the script is said to run, it has not run for long
+	now = time.Now() // the clock stands still here, so no script seems to have run for long
 	v, err := r.engine.Evaluate(t.Context(), said("hello"))
 	require.Error(t, err)
 	require.NotEmpty(t, v.Failures)
@@ -216,7 +216,7 @@ func TestL8_aMachineAtAStandstill(t *testing.T) {
 		r.own(func(s *Set) { require.NoError(t, s.worker.cmd.Process.Signal(syscall.SIGSTOP)) })
 		v, err := r.engine.Evaluate(t.Context(), said("hello"))
 		decided(t, said("hello"), v)
-		if err != nil { // else another one was asked in time
+		if err != nil { // otherwise another worker was asked in time
 			require.ErrorIs(t, err, ErrLater)
 			assert.Equal(t, policy.NoWorker, v.Failures[0].Kind)
 		}
@@ -267,7 +267,7 @@ func TestL8_timeForLongMessages(t *testing.T) {
 
 // A worker that dies repeatedly is not started for a minute, then tried once.
 func TestL8_safeMode(t *testing.T) {
-	var ahead atomic.Int64 // of the clock of this computer
+	var ahead atomic.Int64 // how far the clock is ahead of this computer's
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -287,7 +287,7 @@ func TestL8_safeMode(t *testing.T) {
 	for late := time.Now().Add(patience); r.engine.Status().Safe.IsZero() && time.Now().Before(late); {
 		asked()
 	}
-	// Each that was started has died. The message of which the last did may have cost two more.
+	// Each worker that was started has died. The last message may have cost two more.
 	dead := started()
 	assert.GreaterOrEqual(t, dead, tooMany)
 	assert.LessOrEqual(t, dead, tooMany+2)
@@ -299,7 +299,7 @@ func TestL8_safeMode(t *testing.T) {
 
 	ahead.Add(int64(deathsWithin + time.Second))
 	assert.Zero(t, r.engine.Status().Safe)
-	r.own(func(s *Set) { s.command = []string{program(t), "policy-worker"} }) // mended
+	r.own(func(s *Set) { s.command = []string{program(t), "policy-worker"} }) // repaired
 	r.started()
 	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
 	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
@@ -314,8 +314,8 @@ func TestL8_quarantine(t *testing.T) {
 	v, _ := r.engine.Evaluate(t.Context(), said("bloat"))
 	decided(t, said("bloat"), v)
 	assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb)
-	// A slow machine needs more deaths than are let pass: all but one are forgiven, since a worker says what it runs
-	// from the first death on.
+	// A slow machine needs more deaths than safe mode permits, so all but one are forgiven: after a death a worker names what it
+	// runs.
 	for tries := 0; len(r.engine.Status().Quarantined) == 0 && tries < 30; tries++ {
 		r.own(func(s *Set) { forgive(s); s.deaths = []time.Time{s.now()} })
 		v, _ = r.engine.Evaluate(t.Context(), said("bloat"))
@@ -354,10 +354,10 @@ func TestL7_noWorkerInTime(t *testing.T) {
 	r.own(func(s *Set) { assert.NotNil(t, s.worker, "nobody had to come for it: %+v", s.unstarted) })
 	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
 
-	// One that has ended is replaced before the next message comes.
+	// A worker that has ended is replaced before the next message comes.
 	r.own(func(s *Set) { s.command = []string{program(t), "broken-worker", "exit"} })
 	r.own(func(s *Set) { s.worker.kill() })
-	r.started() // which on a busy machine takes longer than one message is waited for
+	r.started() // on a busy machine that takes longer than a message waits
 	_, err = r.engine.Evaluate(t.Context(), said("hello"))
 	require.Error(t, err)
 	require.NotErrorIs(t, err, ErrLater, "it was asked about")
@@ -448,7 +448,7 @@ func brokenWorker(mode string) {
 		texts.Formatted[0] = &at
 	case "spins": // once it has said that a script is to be run
 		_ = wire.Write(os.Stdout, &wire.Reply{Running: &wire.Running{Script: "policies/10.lua", Hook: policy.Filter}}, nil)
-		for { // whoever waits for it has to kill it
+		for { // so that it has to be killed
 			_ = time.Now()
 		}
 	case "unfiltered":

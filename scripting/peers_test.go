@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// seen says of each name that is asked for what is known of it.
+// seen is a script that reports the state of each peer named in a message.
 const seen = `intercom.on("decide", function(msg, ctx)
   local all = {}
   for name in msg.body:gmatch("%S+") do
@@ -24,7 +24,7 @@ const seen = `intercom.on("decide", function(msg, ctx)
   return intercom.deliver { reason = table.concat(all, " ") }
 end)`
 
-// crowd is so many peers in pages of ten.
+// crowd returns n peers in pages of ten.
 func crowd(n int) policy.Peers {
 	var all policy.Peers
 	for i := range n {
@@ -37,7 +37,7 @@ func crowd(n int) policy.Peers {
 	return all
 }
 
-// becomes is the crowd with the state of one another one; "" takes it out.
+// becomes returns the crowd with another state of peer n; "" removes the peer.
 func becomes(all policy.Peers, n int, state string) policy.Peers {
 	all = slices.Clone(all)
 	page := slices.Clone(all[n/10])
@@ -51,7 +51,7 @@ func becomes(all policy.Peers, n int, state string) policy.Peers {
 	return all
 }
 
-// asked is a question about names in a crowd, and what it has to say.
+// asked returns a question about names in a crowd, and the expected answer.
 func asked(all policy.Peers, names ...string) (policy.Input, string) {
 	in := said(strings.Join(names, " "))
 	in.Agents, in.Others = in.Agents[:2], all
@@ -83,12 +83,12 @@ func TestPeers_aWorkerKnowsWhoIsThere(t *testing.T) {
 		check(two)
 		check(nil)
 		check(crowd(26))
-		check(one) // a question that was made before
+		check(one) // a question that was asked before
 		check(two)
 
-		r.set.worker.kill() // it dies of the next question, and another one is asked
+		r.set.worker.kill() // the next question finds it dead, and another one is asked
 		check(two)
-		r.own(func(s *Set) { s.worker.kill(); s.worker = nil }) // and between questions
+		r.own(func(s *Set) { s.worker.kill(); s.worker = nil }) // and dies between questions
 		r.started()
 		check(one)
 		r.own(func(s *Set) { s.deaths = nil })
@@ -103,7 +103,7 @@ func TestPeers_aWorkerKnowsWhoIsThere(t *testing.T) {
 	}
 }
 
-// A message can be routed to whoever is there, and to nobody else's address.
+// A message can be routed to a peer that is there; an unknown name gets no address.
 func TestPeers_aRouteIsWhoIsThere(t *testing.T) {
 	r := newRig(t, `intercom.on("route", function(msg) return { "p3", "Ben", "p99" } end)`)
 	in, _ := asked(crowd(25))
@@ -122,8 +122,7 @@ func TestPeers_aRouteIsWhoIsThere(t *testing.T) {
 	assert.Error(t, addressed(in, v), "a worker that answers another one's address")
 }
 
-// Questions that are under way at once each see what was there when they were made, also when
-// sets are exchanged meanwhile.
+// Several questions at once each see the peers as they were when the question was asked, even while sets are exchanged.
 func TestPeers_severalQuestionsAtOnce(t *testing.T) {
 	r := newRig(t, seen)
 	other, err := r.engine.Compile(t.Context(), files(seen))

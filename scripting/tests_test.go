@@ -78,7 +78,7 @@ cases("bodies", "guard", {
 	require.NotNil(t, r.Cases[1].Failed)
 	assert.Regexp(t, "the policy worker did not answer in time, and was killed|too busy for the policy worker", r.Cases[1].Failed.Text)
 	require.NotNil(t, r.Cases[2].Failed)
-	// On a machine that is busy its time is over before the memory is full.
+	// On a busy machine its time may be over before the memory is full.
 	assert.Regexp(t, "the policy worker (ended|did not answer)|took too long|too busy for the policy worker", r.Cases[2].Failed.Text)
 	assert.Nil(t, r.Cases[3].Failed)
 
@@ -90,7 +90,7 @@ cases("bodies", "guard", {
 	assert.False(t, r.Passed())
 }
 
-// The verdict about a traced message has all answers about it.
+// The verdict about a traced message contains the answers of all scripts.
 func TestEngine_traced(t *testing.T) {
 	r := newRig(t, `
 intercom.on("filter", function(msg) return { body = "b", tags = { "x" } } end)

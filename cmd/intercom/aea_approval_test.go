@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A message that waits for a person's yes has its marker, and is listed as what it is, with the command.
+// A message that waits for approval has its processed marker, but list, show and thread say that it waits, and name the command
+// that approves it.
 func TestAEA_listSaysWhatAwaitsApproval(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -39,7 +40,7 @@ func TestAEA_listSaysWhatAwaitsApproval(t *testing.T) {
 		cmd.Dir = all[1]
 		terminal, err := pty.Start(cmd)
 		require.NoError(t, err)
-		shown, _ := io.ReadAll(terminal) // ends with an error when the program does
+		shown, _ := io.ReadAll(terminal) // reading ends with an error when the program ends
 		_ = cmd.Wait()
 		require.NoError(t, terminal.Close())
 		assert.Contains(t, string(shown), "Waits for approval: ", "%v", words)
@@ -48,7 +49,8 @@ func TestAEA_listSaysWhatAwaitsApproval(t *testing.T) {
 	}
 }
 
-// A relative path is refused, even where it leads to a repository. The hint names the path to type, and that one is taken.
+// `aea send` refuses a relative path, even one that leads to a repository. The hint names the absolute path, which is
+// accepted.
 func TestA38_relativePath(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -80,8 +82,8 @@ func TestA38_relativePath(t *testing.T) {
 	assert.Len(t, there(), 1)
 }
 
-// In a repository that has no .aea and lies in one that does, aea send writes for the one whose messages aea check shows: its
-// answer comes there.
+// In a repository without .aea that lies inside one with .aea, `aea send` writes in the name of the outer repository. `aea check`
+// shows the outer repository's messages too, so the answer is found there.
 func TestAEA_nestedRepository(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)

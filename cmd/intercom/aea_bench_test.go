@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// aeaBench is a person with two repositories, one of which writes to the other.
+// aeaBench is a user with two repositories, one of which writes to the other.
 type aeaBench struct {
 	b             *testing.B
 	program       string
@@ -40,13 +40,13 @@ func newAEABench(b *testing.B) *aeaBench {
 	return a
 }
 
-// in runs a program in a directory, whatever its exit status, and says how long it took.
+// in runs a program in a directory, ignores its exit status, and returns how long it took.
 func (a *aeaBench) in(dir, name string, words ...string) time.Duration {
 	wall, _ := a.costs(dir, name, words...)
 	return wall
 }
 
-// costs is in, and says as well how much processor time it took, with what it started and waited for.
+// costs is like in, and also returns the processor time of the program and of the children that it waited for.
 func (a *aeaBench) costs(dir, name string, words ...string) (wall, cpu time.Duration) {
 	cmd := exec.Command(name, words...)
 	cmd.Dir, cmd.Env = dir, a.environ
@@ -55,7 +55,7 @@ func (a *aeaBench) costs(dir, name string, words ...string) (wall, cpu time.Dura
 	return time.Since(begun), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// drop puts n updates that want no answer into the target.
+// drop puts n updates that need no answer into the target.
 func (a *aeaBench) drop(n int) {
 	for i := range n {
 		text := fmt.Sprintf(`{"protocol_version":"1.0","message_type":"update","priority":"low","requires_response":false,`+
@@ -69,14 +69,14 @@ func dropped(i int) string {
 	return fmt.Sprintf("message-20251014T%02d%02d%02dZ-from-claude-asker.json", i/3600, i/60%60, i%60)
 }
 
-// documentsCheck is the loop of AEA's document by which a repository is checked.
+// documentsCheck is the loop in AEA's document that checks a repository.
 const documentsCheck = `for msg in .aea/message-*.json; do
 	if [ ! -f ".aea/.processed/$(basename $msg)" ]; then
 		echo "Unprocessed: $msg"
 	fi
 done`
 
-// documentsProcessing is its steps from reading to the log, for each message.
+// documentsProcessing is the document's steps for each message, from reading it to logging it.
 const documentsProcessing = `mkdir -p .aea/.processed
 for msg in .aea/message-*.json; do
 	if [ ! -f ".aea/.processed/$(basename $msg)" ]; then
@@ -88,7 +88,7 @@ for msg in .aea/message-*.json; do
 	fi
 done`
 
-// A check as a process, with that many messages pending, beside the document's loop.
+// Compares one check, run as a process with that many pending messages, with the document's loop.
 func BenchmarkQ7_check(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("pending=%d", n), func(b *testing.B) {
@@ -112,8 +112,8 @@ func BenchmarkQ7_check(b *testing.B) {
 	}
 }
 
-// Processing a thousand messages that are there and need nothing, from the command that begins it
-// until the last is marked, beside the document's own commands, which decide nothing.
+// Compares processing a thousand pending messages that need nothing with the document's own commands, which decide nothing.
+// Ours is timed from the command that starts the monitor until the last message is marked.
 func BenchmarkQ7_process(b *testing.B) {
 	if _, err := exec.LookPath("jq"); err != nil {
 		b.Skip("no jq: install it to have something to compare with")
@@ -127,7 +127,7 @@ func BenchmarkQ7_process(b *testing.B) {
 		before := a.used()
 		begun := time.Now()
 		_, cpu := a.costs(a.target, a.program, "aea", "monitor", "start")
-		for !a.hasMarked(n-1) || a.marked() < n { // a directory that is listed takes no new file meanwhile
+		for !a.hasMarked(n-1) || a.marked() < n { // listing a directory blocks new files in it, so look at one file first
 			require.Less(b, time.Since(begun), 5*time.Minute, "%d of %d", a.marked(), n)
 			time.Sleep(2 * time.Millisecond)
 		}
@@ -147,8 +147,7 @@ func BenchmarkQ7_process(b *testing.B) {
 	b.ReportMetric(theirsCPU.middle()/oursCPU.middle(), "times-less-cpu")
 }
 
-// used is how much processor time the sidecar has used, and its worker; 0 where none runs, or where the
-// system has no /proc.
+// used is the processor time of the sidecar and its worker so far; 0 if none runs or the system has no /proc.
 func (a *aeaBench) used() (cpu time.Duration) {
 	var status struct{ PID int }
 	cmd := exec.Command(a.program, "aea", "monitor", "status", "--json")
@@ -168,13 +167,13 @@ func (a *aeaBench) used() (cpu time.Duration) {
 		if f := strings.Fields(rest); len(f) > 12 {
 			user, _ := strconv.Atoi(f[11])
 			system, _ := strconv.Atoi(f[12])
-			cpu += time.Duration(user+system) * 10 * time.Millisecond // of a hundred a second
+			cpu += time.Duration(user+system) * 10 * time.Millisecond // the kernel counts in hundredths of a second
 		}
 	}
 	return cpu
 }
 
-// hasMarked reports whether the ith of what was dropped is marked. They are marked in their order.
+// hasMarked reports whether the ith dropped message is marked. Messages are marked in order.
 func (a *aeaBench) hasMarked(i int) bool {
 	_, err := os.Lstat(filepath.Join(a.target, ".aea", ".processed", dropped(i)))
 	return err == nil
@@ -190,7 +189,7 @@ func (a *aeaBench) marked() (n int) {
 	return n
 }
 
-// times are how long something took each time.
+// times are the durations of repeated runs.
 type times []time.Duration
 
 func (t times) least() (ms float64) { return float64(slices.Min(t).Microseconds()) / 1000 }

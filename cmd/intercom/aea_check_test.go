@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// An age has the same limit with each unit.
+// An age has the same upper limit in every unit.
 func TestDays(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// What a person has enabled they disable, also what is gone from the disk; then it is no peer, nothing processes its
-// messages, and AEA's registry does not offer it. To install it again enables it again.
+// A person can disable a repository that they enabled, even after it has gone from the disk. It is then no peer, and AEA's
+// registry no longer offers it as a target. Installing it again enables it again.
 func TestAEA_disable(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)

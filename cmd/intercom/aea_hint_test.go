@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// What cannot be written or read for want of a permission is said with its path, in whichever repository it is, and the
-// command in the hint puts it right, typed as it stands.
+// If a file cannot be written or read for lack of permission, the error names its repository, even another one, and the hint
+// holds a command that repairs it when typed as it is.
 func TestA50_hintsPutItRight(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -28,7 +28,7 @@ func TestA50_hintsPutItRight(t *testing.T) {
 	k.env["PATH"] = bin + ":" + k.env["PATH"]
 	run := func(dir string, words ...string) (stderr string, failed bool) {
 		cmd := k.command(words[0], words[1:]...)
-		if os.Geteuid() == 0 { // root may do all
+		if os.Geteuid() == 0 { // root may do everything
 			program, err := exec.LookPath("setpriv")
 			if err != nil {
 				t.Skip("permissions do not hold root back, and there is no setpriv here, which lets it be: install util-linux")
@@ -68,13 +68,13 @@ func TestA50_hintsPutItRight(t *testing.T) {
 		assert.Contains(t, stderr, "permission denied", "%v", words)
 		_, hint, ok := strings.Cut(stderr, "intercom: hint: ")
 		require.True(t, ok, "%v: %s", words, stderr)
-		_, _ = run(one.in, "sh", "-c", hint) // it fails where something else is left
+		_, _ = run(one.in, "sh", "-c", hint) // this fails if there is something else to repair
 		stderr, failed = run(one.in, words...)
 		assert.False(t, failed, "%v, after %s: %s", words, hint, stderr)
 	}
 }
 
-// A message for a repository that nobody enabled here lies there: the command that has it processed is said.
+// A message for a repository that is not enabled here is stored, and the sender is told the command that enables it.
 func TestSend_notEnabled(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -96,14 +96,14 @@ func TestSend_notEnabled(t *testing.T) {
 	k.runsIn(asker, strings.Fields(words)...)
 	assert.Empty(t, send())
 
-	// From where no answer can come, nothing is passed on.
+	// From a directory without a repository no answer can come back, and the message goes to no agent.
 	nowhere := k.command(thisProgram(), "aea", "send", "--to", "claude-asker", "--to-path", asker, "--type", "question", "--subject", "S", "--message", "B")
 	nowhere.Dir = t.TempDir()
 	out, err := nowhere.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Contains(t, string(out), "no answer can come there, and a sidecar gives the message to no agent; intercom aea install --repository "+nowhere.Dir+" enables it")
 
-	// In one's own repository nobody but its agent reads.
+	// In one's own repository only its own agent reads.
 	self := k.command(thisProgram(), "aea", "send", "--to", "zzz", "--to-path", asker, "--type", "update", "--subject", "S", "--message", "B")
 	self.Dir = asker
 	out, err = self.CombinedOutput()
@@ -111,13 +111,13 @@ func TestSend_notEnabled(t *testing.T) {
 	assert.Contains(t, string(out), `is "claude-asker", not "zzz"`)
 	k.runsIn(asker, "aea", "send", "--to", "claude-asker", "--to-path", asker, "--type", "update", "--subject", "S", "--message", "B")
 
-	// Where others may write, its person is told as it is enabled.
+	// If others may write to the directory, the person is warned when enabling it.
 	assert.NotContains(t, k.runsIn(asker, "aea", "install", "--json"), "warning")
 	require.NoError(t, os.Chmod(filepath.Join(asker, ".aea"), 0o777))
 	assert.Contains(t, k.runsIn(asker, "aea", "install", "--json"), "others may write there: -rwxrwxrwx")
 }
 
-// repositories are directories of the person in which AEA is installed.
+// repositories makes directories in the person's home and installs AEA in each.
 func (k *talker) repositories(names ...string) (all []string) {
 	for _, name := range names {
 		dir := filepath.Join(k.env["HOME"], name)
@@ -128,7 +128,7 @@ func (k *talker) repositories(names ...string) (all []string) {
 	return all
 }
 
-// An id that is that of one message, and the beginning of another's, names the one.
+// If an id is one message's whole id and the beginning of another's, it names the first.
 func TestAEAShow_wholeIDFirst(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -142,7 +142,7 @@ func TestAEAShow_wholeIDFirst(t *testing.T) {
 			From: aea.Agent{ID: "claude-asker", Path: dirs[0]}, To: aea.Agent{ID: "claude-target", Path: dirs[1]},
 		}, "")
 		require.NoError(t, err)
-		text := read(t, d.File(name)) // another program's ids are what it likes
+		text := read(t, d.File(name)) // other programs may choose ids as they like
 		require.NoError(t, os.WriteFile(d.File(name), []byte(strings.ReplaceAll(text, uuid, id)), 0o600))
 	}
 	for word, want := range map[string]string{"plan-1": "plan-1", "plan-10": "plan-10"} {

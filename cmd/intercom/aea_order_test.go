@@ -14,15 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listed are what `aea list` or `aea thread` prints, run in a directory.
+// listed are the messages that `aea list` or `aea thread` prints when run in a directory.
 func (k *talker) listed(dir string, words ...string) (all []letters) {
 	k.t.Helper()
 	require.NoError(k.t, json.Unmarshal([]byte(k.runsIn(dir, append([]string{"aea"}, words...)...)), &all))
 	return all
 }
 
-// In each of several repositories messages are listed in the order of the document's own command, whatever
-// they are called and whether or not they are processed.
+// In each of several repositories messages are listed in the order of the document's own command, whatever their names and
+// whether or not they are processed.
 func TestA25_C14_listedAsByTheDocumentsCommand(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -58,9 +58,9 @@ func TestA25_C14_listedAsByTheDocumentsCommand(t *testing.T) {
 	}
 }
 
-// A conversation of three repositories, all of it in a second or two, is listed in the order in which it was
-// held, wherever somebody looks; an answer by a clock that was set back stands behind its question, and what was
-// archived in its place.
+// A conversation of three repositories, held within a second or two, is listed in the order in which it was held, from any
+// directory. An answer dated before its question, by a clock that was set back, comes after it. Archived messages keep their
+// place.
 func TestA46_aConversationOfThreeRepositories(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -82,7 +82,7 @@ func TestA46_aConversationOfThreeRepositories(t *testing.T) {
 	say(1, 2, "its answer", said[0])
 	say(2, 1, "and its answer", said[1])
 	for i := range 11 {
-		say(2, 1, fmt.Sprint("and another thing ", i), "") // its file has a number
+		say(2, 1, fmt.Sprint("and another thing ", i), "") // enough of them that file names need numbers
 	}
 	say(1, 0, "somebody else is asked", "")
 	say(0, 1, "who answers", said[len(said)-1])

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Many programs send to one repository at once: each message is a file of its own with an id of its own, whole whenever somebody
-// looks, and is processed once.
+// When many programs send to one repository at once, each message gets a file and an id of its own, a reader never sees half
+// of one, and each is processed once.
 func TestA7_A54_A56_C12_sentAtOnce(t *testing.T) {
 	t.Parallel()
 	const senders = 5
@@ -44,7 +44,7 @@ func TestA7_A54_A56_C12_sentAtOnce(t *testing.T) {
 		})
 	}
 	ids := map[string]int{}
-	sent, over := func() { // what is there is looked at once
+	sent, over := func() { // looks once at each file that is there
 		paths, err := filepath.Glob(filepath.Join(target, ".aea", "message-*.json"))
 		assert.NoError(t, err)
 		for _, path := range paths {
@@ -104,8 +104,8 @@ func TestA7_A54_A56_C12_sentAtOnce(t *testing.T) {
 	assert.Len(t, lines, senders*each)
 }
 
-// A name stands for the repository that had it first, as aea install says; then for another one that is there, and where
-// several have it, which is meant has to be said.
+// A name stands for the repository that had it first. Once that one is disabled, the name is ambiguous if several others
+// have it, and stands for the only one left if the rest have gone.
 func TestAEASend_whoseTheNameIs(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What awaits approval for no reason that anybody gave ends without a colon.
+// An approval without a reason is shown without a trailing colon.
 func TestShowApprovals_withoutAReason(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

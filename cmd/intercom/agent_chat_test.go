@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// An agent starts a chat with another one by one call of a tool, the command itself, and says
-// something. From then on they talk, twenty turns in all, and no further call is made.
+// With one tool call that runs `intercom chat start`, an agent starts a chat with another one. They then talk for twenty
+// turns without another call.
 func TestR5_OneCallAndTheyTalk(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])

@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// asks is a question in a state: test helper.
+// asks is a question in a given state.
 func asks(state message.ChatState, r message.Receipt, back *message.Receipt, answers ...string) api.Asked {
 	q := api.Asked{
 		Chat:    message.Chat{ID: message.NewID(), State: state, OneWay: true, Turns: 1, Participants: []message.Participant{{Name: "alice", Number: 1, MaySpeak: true}, {Name: "bob", Number: 2, MaySpeak: true}}},
@@ -26,7 +26,7 @@ func asks(state message.ChatState, r message.Receipt, back *message.Receipt, ans
 	return q
 }
 
-// twice is a question that is to be answered twice.
+// twice makes q a question that takes two answers.
 func twice(q api.Asked) api.Asked {
 	q.Chat.Turns = 2
 	return q
@@ -45,7 +45,7 @@ func TestAsk_exitCodeTellsTheTruth(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked     api.Asked
 		code      int
-		submitted int // the code with --wait submitted
+		submitted int // the exit code with --wait submitted
 		out, err  string
 	}{
 		"answered":            {asks(over, is(message.Answered), back(message.Submitted), "yes"), 0, 0, " answered\nyes\n$", ""},
@@ -148,8 +148,8 @@ func TestAsk_request(t *testing.T) {
 	assert.Contains(t, w.run("ask", "bob", "--from", "alcie").err, "intercom status lists")
 }
 
-// What is held is told, an answer that is here is waited for on its way back, and an agent
-// that asks for itself does not wait for what comes into its own pane.
+// A held question is reported, an answer that has arrived is waited for on its way back, and an agent that asks for itself
+// waits only until the question is submitted, not for the answer in its own pane.
 func TestAsk_waits(t *testing.T) {
 	held := asks(message.ChatOn, message.Receipt{State: message.Held, Reason: message.AgentWorking}, nil)
 	here := asks(message.ChatOn, message.Receipt{State: message.Answered}, &message.Receipt{State: message.Queued}, "yes")
@@ -185,7 +185,7 @@ func TestAsk_waits(t *testing.T) {
 	assert.Zero(t, b.queries[1].Timeout)
 }
 
-// While everything is stopped a question is waited for only where it was said how long.
+// While everything is stopped, ask waits for a question only if --timeout was given.
 func TestAsk_whileEverythingIsStopped(t *testing.T) {
 	stopped := asks(message.ChatOn, message.Receipt{State: message.Held, Reason: message.Stopped}, nil)
 	behind := asks(message.ChatOn, message.Receipt{State: message.Queued}, nil)
@@ -207,7 +207,7 @@ func TestAsk_whileEverythingIsStopped(t *testing.T) {
 	}
 }
 
-// Whoever gives up waiting is told that the chat goes on; that it is held, where it is.
+// A user who interrupts the wait is told that the chat goes on, and why the question is held if it is.
 func TestAsk_givenUp(t *testing.T) {
 	for code, asked := range map[int]api.Asked{
 		4: asks(message.ChatOn, message.Receipt{State: message.Submitted}, nil),

@@ -20,9 +20,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// outsider is a program with a prompt that would like to pass for a person. A line is "again SCRIPT": start
-// this program in its own place, which runs the script; "leave SCRIPT": leave that running and end; "front
-// SCRIPT": the same, and it takes the terminal. As a command, likewise.
+// outsider is a program with a prompt that tries to pass for a person. A line is "again SCRIPT": replace itself with this
+// program again, which runs the script; "leave SCRIPT": start the script and end; or "front SCRIPT": the same, but the
+// script takes the terminal. The command line takes the same words.
 func outsider() {
 	run := func(attr *syscall.SysProcAttr, words ...string) *exec.Cmd {
 		cmd := exec.Command(words[0], words[1:]...)
@@ -69,9 +69,8 @@ func outsider() {
 	}
 }
 
-// What an agent leaves in its pane when it ends, or runs in its own place, makes nobody a person: not what keeps
-// its process, not a job whose parents have ended, and not one that takes the terminal from it. The
-// shell in which a person started it is the person's again.
+// Programs that an agent leaves in its pane when it ends count as nobody: one that has taken over its process, a job whose
+// parents have ended, a job that takes the terminal. The shell from which a person started the agent is the person's again.
 func TestS28_S12_WhatAnAgentLeaves(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -124,7 +123,7 @@ func TestS28_S12_WhatAnAgentLeaves(t *testing.T) {
 			st.WaitForText(home, "at the shell")
 		}
 
-		// An agent that nobody has adopted, and that goes on.
+		// An agent that nobody has adopted, and that keeps running.
 		loose := st.coderOf("loose")
 		command := loose.command()
 		command[slices.Index(command, "loose")-1] = filepath.Join(filepath.Dir(st.home), "claude")

@@ -22,8 +22,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// battery is a script that tries all that an agent would like to do as a person, and the file
-// in which it writes what came of each.
+// battery writes a script that tries everything an agent would like to do as a person. It returns the script and the file with
+// the results.
 func (st *stage) battery(name string, claude, codex *coder, other string) (script, result string) {
 	st.t.Helper()
 	result = filepath.Join(st.home, name)
@@ -39,8 +39,8 @@ func (st *stage) battery(name string, claude, codex *coder, other string) (scrip
 	return result + ".sh", result
 }
 
-// From inside an adopted pane whose words wait for a yes, whatever way is taken to the program
-// is an agent's, or nobody's: nothing that a person may do is done, and what is sent waits too.
+// From inside an adopted pane whose messages need approval, every way of running the program counts as the agent or as nobody.
+// Nothing that only a person may do is done, and what is sent waits for approval too.
 func TestS28_S12_M7_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -92,7 +92,8 @@ func TestS28_S12_M7_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
 				return err == nil
 			})
 			for _, line := range regexp.MustCompile(`(?m)^exit .*$`).FindAllString(told, -1) {
-				if !strings.Contains(line, " of send ") && (c.says == unverified || !strings.Contains(line, " of session data ")) { // they are in a chat
+				// Sending waits for approval; the participants of a chat may read each other's session data.
+				if !strings.Contains(line, " of send ") && (c.says == unverified || !strings.Contains(line, " of session data ")) {
 					assert.Contains(t, line, "exit 1 of ", c.way)
 				}
 			}
@@ -120,7 +121,7 @@ func TestS28_S12_M7_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, string(log), `msg="refused to an unverified caller"`)
 
-		// What waits is said by nobody whom one could answer, once a person has said yes.
+		// Once a person approves a waiting message of an unverified sender, it is delivered without a name to answer to.
 		for _, one := range st.held() {
 			if one.From != string(message.Unverified) {
 				continue
@@ -136,7 +137,7 @@ func TestS28_S12_M7_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
 	})
 }
 
-// activity is the second in which the last key came to a terminal, as tmux has it.
+// activity is the second of the last key at a seat's terminal, as tmux reports it.
 func (st *stage) activity(s *seat) int64 {
 	st.t.Helper()
 	for line := range strings.Lines(st.Run("list-clients", "-F", "#{client_activity} #{client_name}")) {
@@ -150,8 +151,8 @@ func (st *stage) activity(s *seat) int64 {
 	return 0
 }
 
-// A person is whoever types in the shell of a pane, with or without pipes; whoever was there
-// before the tmux server, with or without a terminal; and nobody whose words merely say so.
+// A person is anybody who types in the shell of a pane, with or without pipes, or whose processes are older than the tmux server,
+// with or without a terminal. A claim to be a person does not count.
 func TestS28_APersonIs(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -171,7 +172,7 @@ func TestS28_APersonIs(t *testing.T) {
 			tmuxtest.WaitFor(t, said, func() bool { return strings.Contains(strings.Join(codex.received(), "\n"), said) })
 		}
 
-		// The same words where an agent is in front, which nobody has adopted.
+		// The same command, run by an agent that nobody has adopted, is refused.
 		loose := st.coderOf("loose")
 		command := loose.command()
 		command[slices.Index(command, "loose")-1] = filepath.Join(filepath.Dir(st.home), "claude")
@@ -188,7 +189,7 @@ func TestS28_APersonIs(t *testing.T) {
 			return strings.Contains(string(data), "this runs inside pane "+loose.pane+", in which claude runs")
 		})
 
-		// A key of a person's own is no key of the plugin: what it runs may pause, and not more.
+		// A key that the user bound is not a key of the plugin: its command may pause, but not stop or resume.
 		st.load()
 		me := st.sit("base")
 		run := func(key, words string) string {
@@ -208,7 +209,7 @@ func TestS28_APersonIs(t *testing.T) {
 		assert.Equal(t, message.ChatPaused, st.status().Chats[0].State)
 		assert.Contains(t, run("F7", "chat resume pair"), "this process is not verified")
 
-		// One of the plugin's is a person's, however long the menu or the popup is looked at.
+		// A command from a key of the plugin is a person's, however long its menu or popup stays open.
 		st.Run("select-window", "-t", codex.pane)
 		me.menu("s")
 		me.sees("Enter send")
@@ -228,7 +229,7 @@ func TestS28_APersonIs(t *testing.T) {
 		moment = st.activity(me)
 		tmuxtest.WaitFor(t, "a moment", func() bool { return time.Now().Unix() > moment+4 })
 
-		// While nobody presses a key, its command is nobody's; what is chosen late is a person's.
+		// A command that no key press started is nobody's; a menu item chosen late is a person's.
 		me.press("x")
 		tmuxtest.WaitFor(t, "the chat has ended", func() bool { return len(st.status().Chats) == 0 })
 		again := "'" + st.root + "/tmux-plugin/intercom-cli' plugin pause --origin '" + me.client + " " + codex.pane + "'"

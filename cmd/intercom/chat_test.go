@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// detailed is a chat of which there is a lot to tell.
+// detailed is a chat with a value in almost every field.
 func detailed() api.ChatDetail {
 	ada, ben := message.NewID(), message.NewID()
 	now := time.Now()
@@ -75,7 +75,7 @@ func TestChatShow(t *testing.T) {
 	}
 	r = w.run("chat", "show", "plans", "-f")
 	require.Zero(t, r.code, r.err)
-	_, live, _ := strings.Cut(r.out, "of others") // the fake gives all of it, and then all of it once more
+	_, live, _ := strings.Cut(r.out, "of others") // the fake sends the whole log, and then the whole log again as the stream
 	assert.Contains(t, live, "mine")
 	assert.Contains(t, live, "chat ended: stopped")
 	assert.NotContains(t, strings.Join(strings.Split(live, "mine")[1:], ""), "of others")
@@ -90,7 +90,8 @@ func TestChatShow(t *testing.T) {
 	}
 }
 
-// In a one-way chat the first only hears, whatever else holds; a reason that says how the chat stands is said once.
+// In a one-way chat the first participant only hears, although it may speak otherwise. A reason that already says that the chat
+// is paused is not preceded by "paused".
 func TestChatShow_oneWay(t *testing.T) {
 	d := detailed()
 	d.OneWay, d.Why, d.Participants[1].MaySpeak, d.Limits.Approve = true, "paused by ada", true, message.ApproveAll
@@ -103,8 +104,8 @@ func TestChatShow_oneWay(t *testing.T) {
 	assert.Regexp(t, `(?m)^chat plans [0-9a-f]{8} paused by ada$`, r.out)
 }
 
-// What a person edited is shown as it was typed, and of what they rejected it is said who does not get it; who follows is told
-// when that is decided. For programs nothing is added.
+// A message that a person edited is shown as it was typed, and a rejected one with the name of the session that does not get it.
+// `chat show -f` tells of each such decision when it is made. JSON gets no receipts.
 func TestChatShow_edited_and_rejected(t *testing.T) {
 	d := detailed()
 	ben := d.Participants[1].Peer
@@ -142,7 +143,7 @@ func TestChatShow_edited_and_rejected(t *testing.T) {
 	assert.NotContains(t, w.run("chat", "show", "plans", "-f", "--json").out, `"receipt"`)
 }
 
-// What a person must know of a chat is told among what is said in it, once.
+// Notices of a chat are shown among its messages, each once.
 func TestChatShow_notices(t *testing.T) {
 	d := detailed()
 	at := time.Now()
@@ -170,7 +171,7 @@ func TestChatShow_notices(t *testing.T) {
 		require.Zero(t, r.code, r.err)
 		out := r.out
 		if strings.HasPrefix(line, "chat") {
-			out = out[asked:] // the fake gives all of it, and then all of it once more
+			out = out[asked:] // the fake sends the whole log, and then the whole log again as the stream
 			assert.Equal(t, 1, strings.Count(out, "depth limit reached"), out)
 			assert.NotContains(t, out, "of no chat")
 			assert.NotContains(t, out, "of another")
@@ -235,7 +236,7 @@ func TestChatStart_rolesAndAgain(t *testing.T) {
 	}
 }
 
-// A chat that would pause before its turns are over says so.
+// A chat that would pause before its turns are over gets a note at its start.
 func TestChatStart_turnsBeyondDepth(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, &fakeBackend{})
@@ -247,7 +248,7 @@ func TestChatStart_turnsBeyondDepth(t *testing.T) {
 	}
 }
 
-// A limit in tokens counts those that agents write down: whose it does not count is said when it is set.
+// A limit in tokens counts only agents that record their tokens. A note names the participants that it does not count.
 func TestChatStart_tokensOfWhoTellsNone(t *testing.T) {
 	session := func(pane, name, profile string) message.Peer {
 		return message.Peer{ID: message.NewID(), Name: name, PaneOf: message.PaneOf{Pane: pane, Profile: profile}}
@@ -269,7 +270,7 @@ func TestChatStart_tokensOfWhoTellsNone(t *testing.T) {
 	assert.Empty(t, w.run("chat", "start", "%1", "%2").err)
 }
 
-// What is not recognised is a line program, perhaps; a shell is none.
+// A program that is not recognised may be a line program, so the note suggests --as line; for a shell it does not.
 func TestSessionStart_notRecognised(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, &fakeBackend{})
@@ -420,7 +421,7 @@ func TestLog_detail(t *testing.T) {
 		assert.Contains(t, all, want)
 	}
 
-	// A single message has no chat in which its answer would be said.
+	// The answer to a single message is shown with its receipt, because no chat shows it.
 	b.log = []message.Event{receipt(message.Answered, "")}
 	b.log[0].Receipt.Words = "forty-two"
 	assert.Contains(t, w.run("log").out, "answered\n    forty-two")

@@ -38,7 +38,7 @@ func TestDoctor_complaintsOfEarlierStarts(t *testing.T) {
 	assert.NotContains(t, f.Text, "old")
 }
 
-// A crash whose traces fill the file is named after the next start, too.
+// The doctor still names the cause of a crash whose traces fill the file.
 func TestDoctor_aCrashWithManyTraces(t *testing.T) {
 	w := newWorld(t)
 	p := w.places(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// newLinkedStage is a computer of that name, on the newest tmux, that a NATS server joins with others.
+// newLinkedStage is a computer of that name on the newest tmux, linked to others by a NATS server.
 func newLinkedStage(t *testing.T, url, name string) *stage {
 	t.Helper()
 	all := tmuxtest.Versions(t)
@@ -29,7 +29,7 @@ func newLinkedStage(t *testing.T, url, name string) *stage {
 	return st
 }
 
-// joins has a stage be a computer of that name; lua is what else its init.lua says.
+// joins makes a stage a computer of that name; lua is the rest of its configuration.
 func (st *stage) joins(url, name, lua string) {
 	st.t.Helper()
 	dir := filepath.Join(st.env["XDG_CONFIG_HOME"], "intercom")
@@ -38,7 +38,7 @@ func (st *stage) joins(url, name, lua string) {
 	require.NoError(st.t, os.WriteFile(filepath.Join(dir, "init.lua"), []byte(text), 0o600))
 }
 
-// startHub is a NATS server of the test's own.
+// startHub runs a NATS server for the test.
 func startHub(t *testing.T) *server.Server {
 	t.Helper()
 	hub, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
@@ -49,8 +49,8 @@ func startHub(t *testing.T) *server.Server {
 	return hub
 }
 
-// A person of one computer sees the other in the screen, finds its agent among those to pick, and starts a chat with it.
-// Once the other is away, the screen says so, and its agent is listed with those that would be refused.
+// A person sees the other computer in the screen, finds its agent among those to pick, and starts a chat with it. Once the other
+// computer is away, the screen says so, and its agent is listed with those that cannot be picked.
 func TestN10_computersByKeys(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t)
@@ -107,8 +107,9 @@ func TestN10_computersByKeys(t *testing.T) {
 	me.seesNot("cannot be reached")
 }
 
-// An agent of one computer has a session started on another one; its person picks that one by keys, and asks it: each hears who
-// speaks with the name of that one's computer, and the answer comes back. What the session sends by itself has it, too.
+// An agent has a session started on another computer; its person picks that session by keys and asks it. Each side hears the
+// other under a name with the other's computer, and the answer comes back. Messages that the session sends by itself carry that
+// computer's name too.
 func TestN10_T4_T28_pickedByKeys(t *testing.T) {
 	t.Parallel()
 	url := startHub(t).ClientURL()
@@ -124,7 +125,7 @@ func TestN10_T4_T28_pickedByKeys(t *testing.T) {
 		return len(here) == 2 && here[1].Present && len(there) == 2 && slices.Contains(there[1].May, "start")
 	})
 
-	// T28, from the pane of the agent.
+	// T28: the agent starts the session from its pane.
 	out := claude.runs("session", "start", "--json", "--computer", "raspi", "--dir", raspi.home, "--agent", "codex", "--title", "Worker Task", "--message", "/next-work")
 	var started api.StartedSession
 	require.NoError(t, json.Unmarshal([]byte(out), &started), out)
@@ -136,7 +137,7 @@ func TestN10_T4_T28_pickedByKeys(t *testing.T) {
 	tmuxtest.WaitFor(t, "the notice", func() bool { return len(claude.received()) == 1 })
 	assert.Equal(t, "AI[raspi:"+string(started.Session.ID)+`] | [notice] "Worker Task" stopped: turn ended`, claude.received()[0])
 
-	// Its person picks that session, and asks it.
+	// Its person picks that session by keys and asks it.
 	worker.do(":turn say four would be better")
 	claude.do(":turn say then four it is")
 	desk.Run("select-window", "-t", claude.pane)
@@ -154,20 +155,20 @@ func TestN10_T4_T28_pickedByKeys(t *testing.T) {
 	said := func(a *coder) string { return strings.Join(a.received()[1:], "\n\n") }
 	tmuxtest.WaitFor(t, "the answer", func() bool { return strings.Contains(said(claude), "four would be better") })
 	tmuxtest.WaitFor(t, "the question is over", func() bool { return len(desk.status().Chats) == 0 })
-	// The two arrive one after the other, and may be typed apart: what it says of the first alone is no answer, and comes too late for
-	// a question, which its computer does not know this chat to be.
+	// The question may arrive in two separately typed parts. The worker's answer to the first part alone does not count as an
+	// answer, and may be too late for the chat; then the worker gets the notice.
 	asked, late, _ := strings.Cut(said(worker), "\n\nAI[desk:")
 	assert.Regexp(t, `^\[claude\.desk\] \(1\):\n\n(?s:.+)\n\n\[\S+\] \(0\):\n\nis it four\?$`, asked)
 	assert.Regexp(t, `^(\S+\] \| \[notice\] "claude\.desk" did not get your message: chat ended)?$`, late)
 	assert.True(t, strings.HasPrefix(said(claude), "["+started.Session.Name+".raspi] (2):\n\nfour would be better"), said(claude))
 
-	// T4: what that session sends by itself.
+	// T4: the session sends a message by itself.
 	worker.runs("send", "desk/claude", "hello from here")
 	hello := "AI[raspi:" + string(started.Session.ID) + "] | hello from here"
 	tmuxtest.WaitFor(t, "it hears that", func() bool { return slices.Contains(claude.received(), hello) })
 }
 
-// startsBy has sessions of an agent of a linked stage run a stand-in, each with files that are named by its pane.
+// startsBy has new sessions of an agent run a stand-in whose log and control files are named by its pane.
 func (st *stage) startsBy(url, agent, lua string) {
 	st.t.Helper()
 	program := filepath.Join(st.home, "starts-"+agent)
@@ -176,7 +177,7 @@ func (st *stage) startsBy(url, agent, lua string) {
 	st.joins(url, "raspi", fmt.Sprintf("profiles = { %s = { start = { %q } } }, %s", agent, program, lua))
 }
 
-// runs is what a command says that an agent runs in its pane.
+// runs has the agent run a command in its pane and returns the output.
 func (a *coder) runs(args ...string) string {
 	a.st.t.Helper()
 	out := filepath.Join(a.st.home, a.kind+"-ran")

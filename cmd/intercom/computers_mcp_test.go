@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// An agent sees by list_computers what its person sees by intercom computers: which computer is its own, which are here, what
-// they may, and what waits for one that is away. The password of their server it does not see.
+// An agent sees in list_computers what its person sees in `intercom computers`: which computer is its own, which are here, what
+// they may do, and how many messages wait for one that is away. It does not see the password of the NATS server.
 func TestM1_N1_N2_listComputersOverMCP(t *testing.T) {
 	t.Parallel()
 	hub, err := server.NewServer(&server.Options{
@@ -65,7 +65,7 @@ func TestM1_N1_N2_listComputersOverMCP(t *testing.T) {
 	require.Zero(t, code, printed)
 	var persons []api.Computer
 	require.NoError(t, json.Unmarshal([]byte(printed), &persons))
-	for _, one := range [][]api.Computer{all, persons} { // how long an answer took is another time each
+	for _, one := range [][]api.Computer{all, persons} { // the round trip differs each time
 		for i := range one {
 			one[i].RoundTrip = 0
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// One that is here, one that is away, one that has sent something and was never heard of since, and a link that is down.
+// The list shows a computer that is here, one that is away, one that was never seen, and the reason why this one is not linked.
 func TestComputers_areShown(t *testing.T) {
 	day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	b := &fakeBackend{computers: []api.Computer{
@@ -33,7 +33,7 @@ func TestComputers_areShown(t *testing.T) {
 	assert.Contains(t, w.run("computers").out, `not linked now: the server says 100%s\x1b[2J`)
 }
 
-// What waited for a computer that is forgotten is told of.
+// Forgetting a computer tells how many messages waited for it, and what became of them.
 func TestComputers_forget(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, &fakeBackend{})

@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// No is an answer: it is told as such, with no next step and no tone of failure, and the exit code says that nothing was done.
+// A person's no is reported as a note without a hint, not as an error. The exit code says that nothing was done.
 func TestConfirm_aNoIsNoError(t *testing.T) {
 	for _, err := range []error{errUndone, fmt.Errorf("approve it: %w", errUndone)} {
 		var told bytes.Buffer

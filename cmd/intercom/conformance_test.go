@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/conformance/README.md")
 
-// TestConformance checks that the page in docs/conformance is what rows.txt and the names of
-// the tests make, and that no test claims a row that is not in rows.txt.
+// TestConformance checks that docs/conformance/README.md is what rows.txt and the names of the tests yield, and that no test
+// claims a row that is not in rows.txt.
 func TestConformance(t *testing.T) {
 	root := os.DirFS("../..")
 	sections := readRows(t, root)
@@ -53,11 +53,11 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// onlyLab are the rows of hostile input that no stand-in shows: what an agent makes of such a text only the agent itself
-// tells, and so they are proven where `make lab` is run, not by `make test`.
+// onlyLab are the rows of hostile input that no stand-in can prove: only the real agent shows what it makes of such a text.
+// `make lab` proves them, `make test` does not.
 var onlyLab = []string{"H4", "H5", "H6", "H7", "H8", "H12", "H19", "H22", "H30", "H73", "H74", "H75", "H76", "H77", "H78"}
 
-// A row of hostile input without a test would not be missed by anybody, nor would one that only the lab shows.
+// Every row of hostile input has a test, and only the rows of onlyLab have theirs in the lab alone.
 func TestD7_everyHostileRowHasATest(t *testing.T) {
 	proven, here := map[string]bool{}, map[string]bool{}
 	for _, p := range findProofs(t, os.DirFS("../..")) {
@@ -77,8 +77,8 @@ func TestD7_everyHostileRowHasATest(t *testing.T) {
 
 func TestConformance_findProofs(t *testing.T) {
 	t.Chdir(t.TempDir())
-	// The rows of this test are of a family that does not exist, so that nobody who looks
-	// for row ids in sources takes them for proofs.
+	// The row ids in these files are of a family that does not exist, so that nobody who searches the sources for row ids takes
+	// them for proofs.
 	writeFiles(t, map[string]string{
 		"a/a_test.go": `package a
 func TestZ9_Z16_NoEcho(t *testing.T) {
@@ -135,7 +135,7 @@ func TestConformance_page(t *testing.T) {
 
 // Helpers of the tests.
 
-// row is one demand of docs/conformance/rows.txt, section a heading there with its rows.
+// row is one demand of docs/conformance/rows.txt; section is a heading there with its rows.
 type (
 	row     struct{ ID, Demand string }
 	section struct {
@@ -144,7 +144,7 @@ type (
 	}
 )
 
-// proof is one test that claims, by its name, to prove a row.
+// proof is a test that claims a row by its name.
 type proof struct{ Row, Name, File string }
 
 var (
@@ -179,8 +179,8 @@ func readRows(t *testing.T, root fs.FS) []section {
 	return sections
 }
 
-// findProofs reads the names of all tests, fuzz targets, benchmarks, subtests and scripts
-// below root, whatever build tags they stand under, and sorts them by row.
+// findProofs collects the names of all tests, fuzz targets, benchmarks, subtests and scripts below root, whatever their build
+// tags, and sorts them by row.
 func findProofs(t *testing.T, root fs.FS) []proof {
 	t.Helper()
 	var proofs []proof
@@ -215,8 +215,8 @@ func findProofs(t *testing.T, root fs.FS) []proof {
 	return slices.Compact(proofs)
 }
 
-// eachTest calls found for every test function of a Go file, and for every subtest whose
-// name begins with rows, with the words of its name that may be rows.
+// eachTest calls found for every test function of a Go file and every subtest with a literal name, with the words of the name
+// that may be row ids.
 func eachTest(file string, source []byte, found func(name string, words []string)) error {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
 	if err != nil {
@@ -284,7 +284,7 @@ func conformancePage(sections []section, proofs []proof) string {
 				test, _, _ := strings.Cut(p.Name, "/")
 				tests = append(tests, fmt.Sprintf("[%s](../../%s)", test, p.File))
 			}
-			tests = slices.Compact(tests) // subtests of one function
+			tests = slices.Compact(tests) // subtests of one function share its link
 			if len(tests) > 0 {
 				proven++
 			} else {
@@ -305,7 +305,7 @@ func conformancePage(sections []section, proofs []proof) string {
 	return page
 }
 
-// cell is text as it may stand in a cell of a table.
+// cell escapes text for a cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 func writeFiles(t *testing.T, files map[string]string) {

@@ -14,13 +14,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// What `demo --keep` prints is pasted into a shell: it removes the demo's directory, wherever that is,
-// and nothing else.
+// The commands that `demo --keep` prints work when pasted into a shell, whatever the path of the demo's directory. They remove
+// that directory and nothing else.
 func TestDemo_WhatKeepNamesIsForAShell(t *testing.T) {
 	t.Parallel()
 	base := filepath.Join(t.TempDir(), "a b; touch pwned $(touch pwned) it's")
 	dir := filepath.Join(base, "intercom-demo-1")
-	bystander := filepath.Join(filepath.Dir(base), "a") // what rm would be given of an unquoted path
+	bystander := filepath.Join(filepath.Dir(base), "a") // rm would get this path if the other were not quoted
 	for _, one := range []string{dir, bystander} {
 		require.NoError(t, os.MkdirAll(one, 0o700))
 	}
@@ -43,7 +43,8 @@ func TestDemo_WhatKeepNamesIsForAShell(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// The demo has sockets below its directory, also where the system's one for such has a path that is too long for that.
+// The demo finds a directory whose paths are short enough for sockets even if the system's temporary directory has too long a
+// path.
 func TestDemo_longPathOfTheTemporary(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("d", 60))
 	require.NoError(t, os.Mkdir(long, 0o700))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxLines is how long a file may be that can still be held in mind.
+// maxLines is the longest that a file may be for a reader to keep it in mind.
 const maxLines = 700
 
 func TestDoc_everyPackageSaysWhatItIs(t *testing.T) {

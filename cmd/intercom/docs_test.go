@@ -28,7 +28,7 @@ var (
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// pages are the pages that a person reads, from the root of the project.
+// pages are the pages that a user reads, as paths from this package.
 func pages(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("../../docs/*.md")
@@ -36,9 +36,9 @@ func pages(t *testing.T) []string {
 	return append([]string{"../../README.md"}, all...)
 }
 
-// fails are the lines that do not succeed where TestU27_everyCommandOfThePagesRuns runs them, with how they may end.
+// fails are the lines that fail in TestU27_everyCommandOfThePagesRuns, with the exit codes that they may have.
 var fails = map[string][]int{
-	// There is no program to start, and so nobody who was started.
+	// Nothing can be started here, so the started sessions do not exist either.
 	"intercom session start --agent codex --title 'Fix the tests' --message 'Run make test, and fix what fails.'":                      {1},
 	"intercom session data fix-the-tests --tail 500":                                                                                   {1},
 	"intercom session end fix-the-tests":                                                                                               {1},
@@ -50,17 +50,17 @@ var fails = map[string][]int{
 	// The agents have said nothing, and one may not be at rest yet.
 	"intercom ask %5 --from %3 --say 'What is wrong with this plan?'": {1},
 	"intercom send %5 'The tests are green again.'":                   {0, 5},
-	// No such message waits, and nobody is at a terminal who could say yes.
+	// No such message waits, and no person is at a terminal to approve it.
 	"intercom inbox approve 00217fe2": {1},
-	// Both panes are those of agents here.
+	// Both panes hold agents here, not line programs.
 	"intercom adopt %3 --as line --name Ada":                                       {1},
 	"intercom adopt %5 --as line --name Ben":                                       {1},
 	"intercom chat start Ada Ben --name first --say 'Introduce yourself, please.'": {1},
-	"intercom chat stop first":                                                     {0, 1}, // the first time there is such a chat
+	"intercom chat stop first":                                                     {0, 1}, // 0 the first time: the chat exists
 }
 
 // TestU27_everyCommandOfThePagesRuns runs each command line of the README and of docs in order, on a server where %3 and %5 are
-// two agents as the pages say. What is refused must be refused for what is missing here, never for how it is written.
+// two agents, as the pages say. A line may fail only if fails lists it, for something that is missing here.
 func TestU27_everyCommandOfThePagesRuns(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -83,7 +83,7 @@ func TestU27_everyCommandOfThePagesRuns(t *testing.T) {
 			text, err := os.ReadFile(page)
 			require.NoError(t, err)
 			for _, block := range inFences.FindAllStringSubmatch(string(text), -1) {
-				if block[1] != "" { // "sh": on other computers
+				if block[1] != "" { // "sh" blocks are for other computers
 					continue
 				}
 				for line := range strings.Lines(block[2]) {
@@ -94,7 +94,7 @@ func TestU27_everyCommandOfThePagesRuns(t *testing.T) {
 					ran++
 					patience := 20 * time.Second
 					if strings.HasSuffix(line, " -f") || strings.HasPrefix(line, "intercom persona") {
-						patience = time.Second // they end when they are told to
+						patience = time.Second // these run until they are stopped
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
 					cmd := exec.CommandContext(ctx, "sh", "-c", "exec "+thisProgram()+strings.TrimPrefix(line, "intercom"))
@@ -115,13 +115,13 @@ func TestU27_everyCommandOfThePagesRuns(t *testing.T) {
 		}
 		assert.Greater(t, ran, 30, "commands")
 		assert.Empty(t, unmet, "lines that are in no page any more")
-		// A port that the pages open is wanted whatever tmux servers there are.
+		// The ports that the pages open stay served without tmux, so every sidecar has to end.
 		out, code := st.intercom("down", "--all")
 		assert.Zero(t, code, out)
 	})
 }
 
-// TestU27_everyLinkLeadsSomewhere looks at links between pages.
+// TestU27_everyLinkLeadsSomewhere checks that each link between pages leads to a file and a heading that exist.
 func TestU27_everyLinkLeadsSomewhere(t *testing.T) {
 	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
@@ -148,7 +148,7 @@ func TestU27_everyLinkLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// TestU27_theREADMEIsShort: within two screens of a browser, the rest is in docs.
+// TestU27_theREADMEIsShort keeps the README within two screens of a browser; the rest is in docs.
 func TestU27_theREADMEIsShort(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
@@ -158,7 +158,8 @@ func TestU27_theREADMEIsShort(t *testing.T) {
 
 var inline = regexp.MustCompile("`intercom ([^`\n]+)`")
 
-// TestU27_everyCommandNamedInASentenceExists: commands in running text are not run, but there are such, with those flags.
+// TestU27_everyCommandNamedInASentenceExists checks that commands in running text exist and have the flags named. It does not run
+// them.
 func TestU27_everyCommandNamedInASentenceExists(t *testing.T) {
 	named := 0
 	for _, page := range pages(t) {
@@ -168,7 +169,7 @@ func TestU27_everyCommandNamedInASentenceExists(t *testing.T) {
 			named++
 			cmd := (&app{env: env{Getenv: func(string) string { return "" }}}).root()
 			for word := range strings.FieldsSeq(strings.ReplaceAll(m[1], `\|`, "|")) {
-				word, _, _ = strings.Cut(strings.Trim(word, "[],"), "|") // of several, the first
+				word, _, _ = strings.Cut(strings.Trim(word, "[],"), "|") // the first of several alternatives
 				name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 				switch {
 				case strings.HasPrefix(word, "--"):

@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Agents that are here and do not report their turns are named, which is no problem.
+// The doctor names agents that are here without hooks; this is a note, not a problem.
 func TestU9_hooksNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.executable = thisProgram()
@@ -34,7 +34,7 @@ func TestU9_hooksNotInstalled(t *testing.T) {
 	assert.Equal(t, "intercom hooks install codex", f.Hint)
 }
 
-// The door of an agent is named, and that it shut itself.
+// The doctor names the door of an agent, and says if it has shut.
 func TestU9_theDoorOfAnAgent(t *testing.T) {
 	t.Parallel()
 	e := message.Explanation{Agent: "claude", Door: "inbox for other sessions", DoorWhy: "it does not say that it rests"}

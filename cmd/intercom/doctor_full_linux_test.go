@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A full disk on which no sidecar can start may still take empty files and directories: the
-// doctor, to whom the error of the start sends one, finds it all the same.
+// A full disk on which no sidecar can start may still take empty files and directories. The doctor, which the error of the start
+// recommends, finds the full disk all the same.
 func TestD2_U9_TheDoctorFindsAFullDisk(t *testing.T) {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {

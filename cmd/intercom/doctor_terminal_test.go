@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// At a terminal what was found is broken between words, and what may be copied is not; where the list is longer than the
-// screen, the verdict stands below it as well.
+// At a terminal findings are wrapped between words, but hints, which may be copied, are not. If the list is longer than the
+// screen, the verdict stands below it too.
 func TestDoctor_atATerminal(t *testing.T) {
 	t.Parallel()
 	const hint = "tmux set -g @something-rather-long to a value, and another one, that together need more than the columns"
@@ -27,7 +27,7 @@ func TestDoctor_atATerminal(t *testing.T) {
 		}
 		read := make(chan string, 1)
 		go func() {
-			text, _ := io.ReadAll(screen) // its error is that the terminal is gone
+			text, _ := io.ReadAll(screen) // reading ends with an error when the terminal is closed
 			read <- string(text)
 		}()
 		(&app{env: env{Stdout: terminal}}).showFindings(r)

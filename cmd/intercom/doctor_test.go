@@ -66,7 +66,7 @@ func TestU9_tmuxServer(t *testing.T) {
 	assert.Contains(t, f.Text, s.Version.Name)
 	assert.Zero(t, r.code, r.out)
 
-	// A program that was updated under a server that goes on.
+	// The tmux program was updated while the server goes on running.
 	real, err := exec.LookPath("tmux")
 	require.NoError(t, err)
 	bin := t.TempDir()
@@ -81,7 +81,7 @@ func TestU9_tmuxServer(t *testing.T) {
 func TestU9_tmuxHooks(t *testing.T) {
 	t.Parallel()
 	w, s := onTmux(t)
-	s.Run("set-hook", "-g", "after-new-window", "display-message new") // nothing to us
+	s.Run("set-hook", "-g", "after-new-window", "display-message new") // this hook does not concern us
 	s.Run("set-hook", "-t", s.Base, "after-load-buffer", "delete-buffer")
 	f, r := w.examined(t, "tmux_hooks")
 	assert.Equal(t, note, f.Level)
@@ -227,7 +227,7 @@ func TestU9_directories(t *testing.T) {
 			f, _ = w.examined(t, id)
 			assert.Equal(t, fine, f.Level)
 
-			// What is not a directory of ours is told and left.
+			// A symbolic link in its place is reported and left alone.
 			other := t.TempDir()
 			require.NoError(t, os.Chmod(other, 0o755))
 			require.NoError(t, os.Remove(dir))
@@ -240,7 +240,7 @@ func TestU9_directories(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, os.FileMode(0o755), info.Mode().Perm())
 
-			// A parent that others may write into makes the best mode worthless.
+			// If others may write to the parent, the mode of the directory protects nothing.
 			require.NoError(t, os.Remove(dir))
 			require.NoError(t, os.Mkdir(dir, 0o700))
 			require.NoError(t, os.Chmod(filepath.Dir(dir), 0o777))
@@ -317,7 +317,7 @@ func TestU9_networkHome(t *testing.T) {
 		t.Skipf("the tests' own files lie on %s", kind)
 	}
 	assert.Empty(t, w.allOf(t, "network_home"))
-	// No other computer's file system is at hand: what the kernel says of one is judged.
+	// No network file system is at hand, so the judgement is tested with the kernel's names of their types.
 	for _, kind := range remote {
 		found := onFileSystem("/home/x", kind)
 		require.Len(t, found, 1)
@@ -381,7 +381,7 @@ func TestU9_publishedSocket(t *testing.T) {
 	assert.Zero(t, r.code)
 	assert.Empty(t, strings.TrimSpace(s.Run("show-options", "-sqv", daemon.SocketOption)))
 
-	// The socket's file is gone, and its sidecar is not: that one mends it, or ends.
+	// The socket's file is gone but its sidecar still runs: the sidecar repairs that itself, or ends.
 	ln, err := api.Listen(w.places(t).Runtime, "elsewhere")
 	require.NoError(t, err)
 	lost := filepath.Join(w.places(t).Runtime, "elsewhere.sock")
@@ -438,8 +438,8 @@ func TestU9_orphan(t *testing.T) {
 	assert.Contains(t, found[1].Text, "which is gone")
 }
 
-// A server that is newer than the tmux of $PATH is there: nothing is said to be gone, and no sidecar to
-// be killed.
+// The tmux of $PATH is too old to talk to the running server. The doctor says so, and does not say that the server is gone or
+// that a sidecar should be killed.
 func TestU9_olderProgram(t *testing.T) {
 	t.Parallel()
 	versions := tmuxtest.Versions(t)
@@ -498,7 +498,7 @@ func TestU9_journalNewer(t *testing.T) {
 	require.Zero(t, w.run("down").code)
 	assert.Empty(t, w.allOf(t, "journal_newer"))
 
-	// The number of the schema stands in the head of the file.
+	// SQLite keeps the number of the schema in the file's header.
 	path := filepath.Join(w.places(t).State, "journal.db")
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
@@ -513,7 +513,7 @@ func TestU9_journalNewer(t *testing.T) {
 	assert.FileExists(t, path)
 }
 
-// A runtime directory that goes with the last login session is told of where logind keeps those and does not linger.
+// The doctor warns that a logout removes the runtime directory only if logind keeps it and the user does not linger.
 func TestDoctor_whatALogoutTakes(t *testing.T) {
 	top, runtime := t.TempDir(), fmt.Sprintf("/run/user/%d/intercom", os.Geteuid())
 	assert.False(t, takenAtLogout(runtime, "ada", top), "no logind")
@@ -598,13 +598,13 @@ func TestDoctor_forPeople(t *testing.T) {
 
 // Helpers.
 
-// onTmux is a world with a tmux server of its own that runs.
+// onTmux is a world with a running tmux server of its own.
 func onTmux(t *testing.T) (*world, *tmuxtest.Server) {
 	t.Helper()
 	system, err := exec.LookPath("tmux")
 	require.NoError(t, err)
 	versions := tmuxtest.Versions(t)
-	// The doctor asks the tmux of $PATH, and so the server has to be of that version.
+	// The doctor asks the tmux of $PATH, so the server has to be of that version.
 	i := slices.IndexFunc(versions, func(v tmuxtest.Version) bool { return v.Bin == system })
 	require.GreaterOrEqual(t, i, 0)
 	s := tmuxtest.NewServer(t, versions[i])
@@ -620,7 +620,7 @@ func (w *world) places(t *testing.T) api.Paths {
 	return p
 }
 
-// pid is that of the sidecar of the world.
+// pid is the process id of the world's sidecar.
 func (w *world) pid(t *testing.T) int {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -630,7 +630,7 @@ func (w *world) pid(t *testing.T) int {
 	return status.PID
 }
 
-// allOf are the findings of one kind.
+// allOf are the doctor's findings with that id.
 func (w *world) allOf(t *testing.T, id string, flags ...string) []finding {
 	t.Helper()
 	r := w.run(append([]string{"doctor", "--json"}, flags...)...)
@@ -648,7 +648,7 @@ func (w *world) allOf(t *testing.T, id string, flags ...string) []finding {
 	return found
 }
 
-// examined is the one finding of its kind.
+// examined is the only finding with that id.
 func (w *world) examined(t *testing.T, id string, flags ...string) (finding, result) {
 	t.Helper()
 	found := w.allOf(t, id, flags...)
@@ -665,7 +665,7 @@ func abandoned(t *testing.T, path string) {
 	require.NoError(t, ln.Close())
 }
 
-// Nothing that is typed is no fault while a person said so: the doctor names that, and what ends it.
+// While a person has stopped everything, the doctor notes that and names the command that ends it.
 func TestDoctor_saysThatAllIsStopped(t *testing.T) {
 	assert.Empty(t, allStopped(t.Context(), &patient{status: &api.Status{}}))
 	assert.Empty(t, allStopped(t.Context(), &patient{}))

@@ -19,7 +19,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// Whoever ends the sidecar of a tmux server is told what of theirs goes on, where, and how to end that as well.
+// A person who ends the sidecar of a tmux server is told which ports and repositories are still served, by which sidecar, and how
+// to end that too.
 func TestDown_saysWhatGoesOn(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -38,7 +39,7 @@ func TestDown_saysWhatGoesOn(t *testing.T) {
 	})
 	assert.Contains(t, in.runs("down"), "no sidecar ran\ntalk port "+port+", repository "+dir+": served by a sidecar without tmux")
 
-	// That of another server, and none: of those JSON tells.
+	// The sidecar of another server may serve them, or none: JSON tells which.
 	other := k.in(k.tmuxServer("other"))
 	other.runs("up")
 	var r downReply
@@ -51,15 +52,15 @@ func TestDown_saysWhatGoesOn(t *testing.T) {
 	assert.Contains(t, told, "no sidecar ran\n"+next)
 	assert.Equal(t, told, k.runs("down"))
 
-	// As told: nothing of it is left then.
+	// The commands that were printed end everything.
 	for line := range strings.SplitSeq(strings.TrimSpace(strings.TrimPrefix(told, "no sidecar ran\n"+next)), " && ") {
 		k.runs(strings.Fields(strings.TrimPrefix(line, "intercom "))...)
 	}
 	assert.Equal(t, "no sidecar ran\n", k.runs("down", "--all"))
 }
 
-// What a sidecar never served is not said to be served on: that of the demo's server has a home of its own, and of two of one
-// home one serves a port.
+// `intercom down` names only what its own sidecar served: not what the demo's sidecar with a home of its own served, nor the
+// ports of another sidecar in the same home.
 func TestDown_saysNothingOfWhatAnotherServed(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -81,10 +82,11 @@ func TestDown_saysNothingOfWhatAnotherServed(t *testing.T) {
 	assert.Contains(t, told, "sidecar ended: pid ")
 	assert.NotContains(t, told, "served")
 	assert.Contains(t, one.runs("down"), "talk port "+port+", repository "+dir+": served on by a sidecar without tmux")
-	until(t, func() bool { return k.ok("listen", "status", "--port", port)["status"] == "running" }) // it can be ended by now
+	until(t, func() bool { return k.ok("listen", "status", "--port", port)["status"] == "running" }) // by now it can be ended
 }
 
-// Sidecars of several homes may meet in one runtime directory: one of another home serves nothing of this one's, and is not said to.
+// Sidecars of several homes may share a runtime directory. A sidecar of another home serves nothing of this one's, and is not
+// said to.
 func TestDown_sidecarOfAnotherHome(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -100,7 +102,7 @@ func TestDown_sidecarOfAnotherHome(t *testing.T) {
 	assert.Contains(t, in.runs("down"), "talk port "+port+": served on by a sidecar without tmux")
 	until(t, func() bool { return k.ok("listen", "status", "--port", port)["status"] == "running" })
 
-	// Nor does one without tmux.
+	// Nor does another home's headless sidecar.
 	k.runs("down")
 	stranger.runs("up")
 	in.runs("up")
@@ -108,8 +110,8 @@ func TestDown_sidecarOfAnotherHome(t *testing.T) {
 	assert.Contains(t, in.runs("down"), "talk port "+port+": not served until the next sidecar starts")
 }
 
-// Outside of tmux, where the sidecar of a tmux server may have been meant, it is said which one the words are about, on
-// stderr; not where no server runs, nor where one was named.
+// Outside of tmux, status, up and down note on stderr which sidecar they are about if a tmux server runs, since its sidecar may
+// have been meant. They do not if no server runs or one was named.
 func TestStatus_saysWhoseSidecarIsMeant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,7 +140,7 @@ func TestStatus_saysWhoseSidecarIsMeant(t *testing.T) {
 	}
 }
 
-// A tmux server that was killed leaves the file of its socket: nothing can be started for it.
+// A tmux server that was killed leaves its socket's file; status says that no sidecar and no server runs.
 func TestStatus_deadServerLeavesItsSocket(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -158,8 +160,8 @@ func TestStatus_deadServerLeavesItsSocket(t *testing.T) {
 	until(t, func() bool { return said() == "no sidecar runs for "+socket+", and no tmux server does\n" })
 }
 
-// A sidecar has the environment of its tmux server, and who ends it that of a shell: its guard is found also then, and
-// where the sidecar has just died.
+// A sidecar has the environment of its tmux server, and the person who ends it that of a shell. Its guard is found all the same,
+// even if the sidecar has just died.
 func TestDown_guardOfAnotherEnvironment(t *testing.T) {
 	for _, runs := range []bool{true, false} {
 		w, shell := newWorld(t), newWorld(t)
@@ -181,7 +183,7 @@ func TestDown_guardOfAnotherEnvironment(t *testing.T) {
 	}
 }
 
-// Between two deaths of a sidecar there is its guard alone.
+// Between two deaths of a sidecar only its guard runs: `down --all` ends it.
 func TestDown_allEndsAGuardThatWaits(t *testing.T) {
 	w := newWorld(t)
 	p, err := api.Places(w.getenv, w.env["INTERCOM_SERVER"])
@@ -194,7 +196,7 @@ func TestDown_allEndsAGuardThatWaits(t *testing.T) {
 	assert.False(t, held)
 }
 
-// standGuard has a process hold the lock of the guard of p until it is ended.
+// standGuard makes a process hold the lock of the guard of p until it is killed.
 func standGuard(t *testing.T, p api.Paths) {
 	t.Helper()
 	require.NoError(t, api.Private(p.Runtime))

@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Each real agent is ended as its session is, with its MCP server and what that has started: nothing
-// of it is left when the command returns, and the shell it was started from has its pane back.
+// When the session of a real agent is ended, so are its MCP server and the children of that. Nothing of it is left when the
+// command returns, and the shell from which the agent was started has its pane again.
 func TestLab_P39_endedWithAllTheyStarted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range labtest.Kinds {
@@ -43,7 +43,7 @@ func TestLab_P39_endedWithAllTheyStarted(t *testing.T) {
 	}
 }
 
-// addServer gives an agent an MCP server.
+// addServer configures an MCP server for an agent.
 func addServer(t *testing.T, a *labtest.Agent, program string) {
 	t.Helper()
 	servers := func(name string, server map[string]any) func(map[string]any) {

@@ -25,15 +25,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// wrong is a command line that ends with an error: what it says, and what it says to do.
+// wrong is a command line that ends with an error, with the error and the hint that it prints.
 type wrong struct {
-	line      string // behind intercom; blanks separate words, _ is an empty one
+	line      string // behind intercom; blanks separate words, _ is an empty word
 	code      int
 	err, hint string // regular expressions
 }
 
-// errorsOf are the errors of each command, on the world of TestU13: ada and ben are in the
-// chat plans, cyd is in none, all three read lines; in %3 is a shell.
+// errorsOf are errors of each command in the world of TestU13_errorsNameTheNextStep: ada and ben are in the chat plans, cyd is in
+// none, all three read lines; %3 holds a shell.
 var errorsOf = map[string][]wrong{
 	"intercom":         {{"frob", 2, `no command "frob"`, `intercom --help`}, {"chta", 2, `no command "chta"`, `intercom chat\?`}, {"--bogus", 2, `unknown flag: --bogus`, `intercom --help`}},
 	"intercom up":      {{"up now", 2, `takes no arguments`, `intercom up`}, {"up --server /nowhere", 3, `no tmux server runs at "/nowhere"`, `--server SOCKET`}},
@@ -297,7 +297,7 @@ var errorsOf = map[string][]wrong{
 		{"record %0 /proc/nowhere", 1, `/proc/nowhere`, `name a directory`},
 		{"record %0 /tmp --what a/b", 2, `not the name of a file`, `make one`},
 	},
-	// Of ai-talk all but wrong usage is told as its document has it.
+	// For ai-talk only wrong usage is reported this way; its other errors have the form of its document.
 	"intercom talk":               {{"talk frob", 2, `no command "talk frob"`, `intercom talk --help`}},
 	"intercom talk listen":        {{"talk listen frob", 2, `no command "talk listen frob"`, `intercom talk listen --help`}},
 	"intercom talk listen start":  {{"talk listen start x", 2, `takes no arguments`, `intercom talk listen start`}, {"talk listen start --port _", 2, `--port is missing`, `--help`}},
@@ -385,20 +385,20 @@ var errorsOf = map[string][]wrong{
 	"intercom completion fish":       {{"completion fish x", 2, `takes no arguments`, `intercom completion fish`}},
 	"intercom completion powershell": {{"completion powershell x", 2, `takes no arguments`, `intercom completion powershell`}},
 
-	// What no person calls.
+	// Commands that no person calls.
 	"intercom sidecar": {{"sidecar x", 2, `takes no arguments`, `intercom sidecar --help`}, {"sidecar --server /nowhere", 3, `no tmux server runs`, `--server SOCKET`}},
 	"intercom guard":   {{"guard x", 2, `takes no arguments`, `intercom guard --help`}},
 	"intercom plugin":  {{"plugin frob", 2, `no command "plugin frob"`, `intercom plugin --help`}},
 }
 
-// silentOnes have no errors of their own: an agent's hook must never have one, a persona
-// is a program for tests with a usage of its own, a policy worker speaks with the sidecar
-// alone, and what a key runs is told at a client.
+// silentOnes are commands that have no errors in this table: an agent's hook must never have one, a persona is a program for
+// tests with its own usage, a policy worker speaks with the sidecar alone, and tmux starts session-exec, which becomes the
+// session's program.
 var silentOnes = []string{"intercom hook", "intercom persona", "intercom policy-worker", "intercom session-exec"}
 
-// Whatever is wrong is told on standard error, in a line that says what, and one that says
-// what to do next; nothing stands on standard output, and nothing is coloured. The first error of each
-// command is told at a terminal too, by a program of its own.
+// Every error is reported on standard error, in one line that says what is wrong and one that says what to do next; standard
+// output stays empty, and nothing is coloured. The first error of each command is also tried at a terminal, by a program of its
+// own.
 func TestU13_errorsNameTheNextStep(t *testing.T) {
 	t.Parallel()
 	st := newErrorStage(t)
@@ -440,7 +440,7 @@ func TestU13_errorsNameTheNextStep(t *testing.T) {
 	}
 }
 
-// Every command that needs a tmux server says so where none runs, and how to name another.
+// Every command that needs a tmux server says so if none runs, and how to name another.
 func TestU13_withoutAServer(t *testing.T) {
 	t.Parallel()
 	st := &errorStage{stage: newStage(t, tmuxtest.Versions(t)[0])}
@@ -472,7 +472,7 @@ func TestU13_withoutAServer(t *testing.T) {
 	assert.Greater(t, tried, 20)
 }
 
-// A command that takes long says at a terminal that it does, and elsewhere nothing of that.
+// At a terminal, a command that takes long says so; elsewhere it does not.
 func TestU13_longWorkShowsProgress(t *testing.T) {
 	t.Parallel()
 	st := newErrorStage(t)
@@ -481,7 +481,7 @@ func TestU13_longWorkShowsProgress(t *testing.T) {
 	assert.Equal(t, 5, code, told)
 	assert.NotContains(t, told, "waiting until")
 
-	// What an agent asks, it asks for a long time.
+	// `ask` at a terminal says how far the question has come, and that it waits for the answer.
 	tmuxtest.WaitFor(t, "something to ask about", func() bool {
 		out, code := st.intercom("send", "cyd", "say something", "--wait", "answered", "--timeout", "20s")
 		return code == 0 && strings.Contains(out, "answered")
@@ -490,7 +490,7 @@ func TestU13_longWorkShowsProgress(t *testing.T) {
 	assert.Regexp(t, `intercom: note: the question is (typed|submitted); waiting for the answer, `, asked, "as far as it has come by then")
 	assert.Regexp(t, `(?m)^\S+ submitted\r?$`, asked)
 
-	// And where nobody answers, somebody still says what goes on.
+	// If the sidecar does not answer, the command still says that it is working.
 	pid := st.status().PID
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
@@ -501,8 +501,8 @@ func TestU13_longWorkShowsProgress(t *testing.T) {
 	assert.Contains(t, told, "intercom: hint: ")
 }
 
-// What opens a popup or a menu is a key that a person presses, and nothing else: no code of
-// ours knows how, and of the plugin's only what is bound.
+// Only a key that a person presses opens a popup or a menu: our code has no command for it, and of the plugin's files only those
+// that bind keys do.
 func TestU13_noPopupUnasked(t *testing.T) {
 	t.Parallel()
 	unasked := regexp.MustCompile(`display-(popup|menu|panes)|\b(popup|menu) -|choose-(tree|client|buffer)|command-prompt|confirm-before|customize-mode`)
@@ -543,17 +543,17 @@ func TestU13_noPopupUnasked(t *testing.T) {
 		_, code = st.intercom("send", claude.pane, "hello", "--timeout", "1s")
 		require.Equal(t, 5, code)
 		tmuxtest.WaitFor(t, "it is held", func() bool { return len(st.held()) == 1 })
-		me.press("x") // what is typed goes where it did
+		me.press("x") // the key goes where it went before
 		tmuxtest.WaitFor(t, "a key in the pane", func() bool { return strings.Contains(st.Run("capture-pane", "-p", "-t", st.Base), "x") })
 	})
 }
 
 // Helpers.
 
-// errorStage is a tmux server with what the errors are about.
+// errorStage is a tmux server with the sessions and chats that the errors are about.
 type errorStage struct {
 	*stage
-	lines func(words []string) answered // runs a command line in one program for all; nil: each has its own
+	lines func(words []string) answered // runs a command line in one program for all; nil: each in a program of its own
 }
 
 func newErrorStage(t *testing.T) *errorStage {
@@ -604,17 +604,17 @@ func (st *errorStage) apart(words ...string) (out, told string, code int) {
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// answered is what a command line left.
+// answered is the outcome of a command line.
 type answered struct {
 	Out, Told []byte
 	Code      int
 }
 
-// commandLines is a program that runs command lines, as they come, each as the program itself would: to start one
-// for each takes ten times as long. What it inherits is theirs.
+// commandLines is a program that runs one command line after another as the real program would: starting that for each takes ten
+// times as long. They all inherit its environment.
 func commandLines() {
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
-	for line := [][]byte(nil); in.Decode(&line) == nil; line = nil { // which need not be valid UTF-8
+	for line := [][]byte(nil); in.Decode(&line) == nil; line = nil { // the words need not be valid UTF-8
 		var words []string
 		for _, word := range line {
 			words = append(words, string(word))
@@ -630,7 +630,7 @@ func commandLines() {
 	}
 }
 
-// oneForAll has one program run all command lines from here on, outside of any terminal.
+// oneForAll has one program run all further command lines, outside of any terminal.
 func (st *errorStage) oneForAll() {
 	st.t.Helper()
 	path, err := exec.LookPath("commandlines")
@@ -659,7 +659,7 @@ func (st *errorStage) oneForAll() {
 	}
 }
 
-// errs checks a command that ends with an error, and has no terminal.
+// errs checks a command that ends with an error, without a terminal.
 func (st *errorStage) errs(words []string, c wrong) {
 	st.t.Helper()
 	what := strings.Join(words, " ")
@@ -667,7 +667,7 @@ func (st *errorStage) errs(words []string, c wrong) {
 	assert.Equal(st.t, c.code, code, "%s: %s", what, told)
 	lines := strings.Split(strings.TrimSuffix(told, "\n"), "\n")
 	kind := "error"
-	if code == 5 { // what is held has an id, and says at once why
+	if code == 5 { // a held message has an id, and its reason is shown at once
 		kind = "note"
 	} else {
 		assert.Empty(st.t, out, what)
@@ -680,14 +680,14 @@ func (st *errorStage) errs(words []string, c wrong) {
 	harmless(st.t, what, told+out)
 }
 
-// atTerminal runs a command at a terminal, with NO_COLOR, and returns all that it shows.
+// atTerminal runs a command at a terminal, with NO_COLOR, and returns everything that it shows.
 func (st *errorStage) atTerminal(words ...string) string {
 	st.t.Helper()
 	cmd := &exec.Cmd{Path: thisProgram(), Args: append([]string{"intercom", "--server=" + st.Socket}, words...), Env: append(st.environ(), "NO_COLOR=1"), Dir: st.home}
 	terminal, err := pty.Start(cmd)
 	require.NoError(st.t, err)
 	defer terminal.Close()
-	shown, _ := io.ReadAll(terminal) // ends with an error when the program does
+	shown, _ := io.ReadAll(terminal) // reading ends with an error when the program ends
 	_ = cmd.Wait()
 	text := strings.ReplaceAll(string(shown), "\r\n", "\n")
 	harmless(st.t, strings.Join(words, " "), text)

@@ -51,7 +51,7 @@ screen      approximate  12 ms   a dialog
 process     exact        1h2m3s  claude, process 7
 `, "\n"), r.out)
 
-	// Another one, which nobody adopted.
+	// A pane that nobody adopted.
 	b.recorded.Explanation = message.Explanation{
 		Pane: "%9", Agent: "codex", Version: "0.169.0", Verified: "0.169.0", State: message.Idle, MayType: true, WouldType: true,
 		WordsFrom: "screen", Trouble: "rollout of a version that cannot be read", Composer: message.ComposerNow{Live: true, Empty: true},
@@ -70,7 +70,7 @@ trouble   rollout of a version that cannot be read
 composer  live, empty
 `, "\n"), r.out)
 
-	// What waits there is held for its own sake; what holds all there is said once.
+	// A waiting message with a reason of its own is listed with it. A reason that holds everything is shown only once.
 	id := message.NewID()
 	b.recorded.Explanation.Held = &message.Holding{Message: id, Reason: message.PaneTooNarrow, Says: "84 columns are enough"}
 	assert.Contains(t, w.run("explain", "%9").out, "\ntyping    yes\nheld      message "+id.Short()+", waiting: "+string(message.PaneTooNarrow)+": 84 columns are enough\n")
@@ -86,7 +86,7 @@ composer  live, empty
 	}
 }
 
-// The names are a contract.
+// The names of the fields are a contract.
 func TestExplain_json(t *testing.T) {
 	b := &fakeBackend{recorded: api.Recording{Explanation: explanation()}}
 	w := newWorld(t)
@@ -128,13 +128,13 @@ func TestExplain_errors(t *testing.T) {
 	assert.Contains(t, r.err, "intercom: hint: intercom status")
 }
 
-// A recording can be put among those of sidecar/screen as it is.
+// A recording can be put among those of sidecar/screen unchanged.
 func TestRecord_formOfTheCorpus(t *testing.T) {
 	file, err := filepath.Abs(filepath.Join("..", "..", "sidecar", "screen", "testdata", "codex-0.169.0", "idle-after-turn.json"))
 	require.NoError(t, err)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	var r api.Recording // which has the same names
+	var r api.Recording // it has the same field names
 	require.NoError(t, json.Unmarshal(text, &r))
 	require.NotEmpty(t, r.Rows)
 	r.At, r.Tmux, r.Synchronised = time.Now(), "3.3a", true
@@ -178,7 +178,7 @@ func TestRecord_formOfTheCorpus(t *testing.T) {
 		assert.Equal(t, mode, info.Mode().Perm(), path)
 	}
 
-	// Nothing is overwritten, not even one of the three.
+	// No file is overwritten, even if only some of them exist.
 	require.NoError(t, os.Remove(base+".json"))
 	again := w.run("record", "%7", dir, "--label", "idle", "--what", "after turn")
 	assert.Equal(t, 1, again.code)

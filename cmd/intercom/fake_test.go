@@ -20,8 +20,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// fakeSidecar is a program that does nothing but answer, to see how commands start it. It
-// tells in its status what it has inherited.
+// fakeSidecar is a program that only answers, to test how commands start it. Its status lists what it has inherited.
 func fakeSidecar() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -32,8 +31,7 @@ func fakeSidecar() {
 	}
 	fds := []string{"fds"}
 	for fd := 3; fd < 64; fd++ {
-		// Nothing of ours is open yet. The runtime's own, for its poller and the limits of its
-		// control group, are not what a shell hands on.
+		// Nothing of ours is open yet. Files of the Go runtime, for its poller and control group, are not inherited.
 		target, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 		if err == nil && !strings.HasPrefix(target, "anon_inode:") && !strings.HasPrefix(target, "/sys/") {
 			fds = append(fds, target)
@@ -53,7 +51,7 @@ func fakeSidecar() {
 	}
 	ln, err := api.Listen(p.Runtime, p.Key)
 	if err != nil {
-		os.Exit(0) // held
+		os.Exit(0) // another sidecar runs
 	}
 	version := built().Version
 	if v := os.Getenv("INTERCOM_FAKE_VERSION"); v != "" {
@@ -63,7 +61,7 @@ func fakeSidecar() {
 	if os.Getenv("INTERCOM_FAKE") == "stay" {
 		down = func() {}
 	}
-	if os.Getenv("INTERCOM_FAKE") == "late" { // as one whose last keystroke does not come to its end
+	if os.Getenv("INTERCOM_FAKE") == "late" { // like a sidecar whose last keystroke does not finish
 		down = func() { time.AfterFunc(daemon.EndWithin, stop) }
 	}
 	b := &fakeBackend{down: down, receipt: message.Receipt{State: message.Submitted}, status: api.Status{
@@ -78,7 +76,7 @@ func fakeSidecar() {
 		os.Exit(1)
 	}
 	_ = ln.Release()
-	if exe := os.Getenv("INTERCOM_FAKE_SUCCEEDS"); exe != "" { // as the real one does last
+	if exe := os.Getenv("INTERCOM_FAKE_SUCCEEDS"); exe != "" { // the real sidecar does this last
 		(&app{env: env{Getenv: os.Getenv, Environ: os.Environ, Executable: exe}}).succeed(p)
 	}
 }
@@ -93,35 +91,35 @@ type fakeBackend struct {
 	coming   []message.Event // of a stream; nil: the log once more
 	receipt  message.Receipt
 
-	adopted  *message.Peer // nil: as it was asked for
+	adopted  *message.Peer // nil: as requested
 	recorded api.Recording
 
 	asked     api.Asked
-	inquire   func(n int, q api.AskedQuery) (api.Asked, error) // instead of asked, for the n-th time
+	inquire   func(n int, q api.AskedQuery) (api.Asked, error) // instead of asked, at the n-th call
 	computers []api.Computer
 	peers     []api.Peer
 	held      []api.Held
 
 	detail  api.ChatDetail
-	changed api.MemberRequest // the last change of who is in a chat
+	changed api.MemberRequest // the last change of a chat's participants
 	said    api.Said
 	behind  message.Reason
-	later   *message.Receipt // of a message that is asked about once more
+	later   *message.Receipt // the receipt when a message is asked about again
 
-	err      error // of what is about a chat or a pane
-	unwanted error // of what would change a person's files
+	err      error // for requests about a chat or a pane
+	unwanted error // for requests that would change a person's files
 
-	endAsks func(req api.EndSessionRequest) (api.EndAsked, error) // nil: nobody is
+	endAsks func(req api.EndSessionRequest) (api.EndAsked, error) // nil: nobody needs to be asked
 	decides func(req api.DecideRequest) api.Decided               // nil: it was decided before
 	release func() message.Peer                                   // what a release does; nil: nothing
 
-	mu       sync.Mutex             // guards what follows, and what streamed changes
+	mu       sync.Mutex             // guards the fields below, and what streamed changes
 	last     any                    // the last request
-	ended    *api.EndSessionRequest // the last one
+	ended    *api.EndSessionRequest // the last request to end a session
 	queries  []api.AskedQuery       // about a question
 	gate     api.Gate
-	hooks    []told // what agents told, and who
-	silent   bool   // whoever tells gets no answer
+	hooks    []told // the hooks that came, with their callers
+	silent   bool   // hooks get no answer
 	streamed func() // called once, when a stream of events has ended; may be nil
 }
 
@@ -370,7 +368,7 @@ func (b *fakeBackend) Record(_ context.Context, _ api.Caller, req api.ExplainReq
 	return b.recorded, b.err
 }
 
-// told is one hook, and who called it.
+// told is a hook with its caller.
 type told struct {
 	api.HookRequest
 	from api.Caller
@@ -398,7 +396,7 @@ func (b *fakeBackend) PlanGate(ctx context.Context, _ api.Caller, _ api.None) (a
 	return b.gate, b.err
 }
 
-// setSilent lets whoever tells something wait for an answer that does not come, or ends that.
+// setSilent makes hooks wait for an answer that does not come, or ends that.
 func (b *fakeBackend) setSilent(silent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -424,7 +422,7 @@ func (b *fakeBackend) Send(_ context.Context, _ api.Caller, req api.SendRequest)
 func (b *fakeBackend) Log(_ context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
 	b.take(q)
 	log := b.log
-	if q.Since > 0 { // what has no number is always there
+	if q.Since > 0 { // events without a number are always included
 		log = slices.DeleteFunc(slices.Clone(log), func(e message.Event) bool { return e.Seq <= q.Since })
 	}
 	if q.Before > 0 {
@@ -462,7 +460,7 @@ func (b *fakeBackend) Events(_ context.Context, _ api.Caller, q api.EventsQuery)
 	}
 }
 
-// stateFile is where a sidecar of the world complains.
+// stateFile is where a sidecar of the world writes its errors.
 func (w *world) stateFile(server string) string {
 	p, err := api.Places(w.getenv, server)
 	if err != nil {
@@ -471,7 +469,7 @@ func (w *world) stateFile(server string) string {
 	return filepath.Join(p.State, "stderr.log")
 }
 
-// offered has a server serve all that it answers.
+// offered has a server serve everything that b answers.
 func (b *fakeBackend) offered(s *api.Server) *api.Server {
 	api.Handle(s, api.ShowStatus, b.ShowStatus)
 	api.Handle(s, api.Down, b.Down)

@@ -22,7 +22,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// most is the highest number of resident bytes of a process since the last call, in MB.
+// most is the peak of a process's resident memory since the last call, in MB.
 func most(t *testing.T, pid int) (mb int) {
 	t.Helper()
 	mb = memoryOf(t, pid, "VmHWM:")
@@ -30,7 +30,7 @@ func most(t *testing.T, pid int) (mb int) {
 	return mb
 }
 
-// memoryOf is one of the numbers of resident bytes of a process, in MB.
+// memoryOf is one field of a process's /proc status, in MB.
 func memoryOf(t *testing.T, pid int, which string) (mb int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -42,7 +42,8 @@ func memoryOf(t *testing.T, pid int, which string) (mb int) {
 	return mb >> 10
 }
 
-// flooding is how large a flood is: a tenth of it comes first, for what memory that takes.
+// flooding is the size of a flood: long if INTERCOM_LONG is set, otherwise short. Tests send a tenth of it first, to measure the
+// memory which that takes.
 func flooding(short, long int) int {
 	if os.Getenv("INTERCOM_LONG") != "" {
 		return long
@@ -50,15 +51,15 @@ func flooding(short, long int) int {
 	return short
 }
 
-// bounded asserts that ten times as much of a flood does not take ten times the memory: what is held at once has a limit.
+// bounded asserts that memory does not grow with the flood: the whole may take at most room MB more than the first tenth.
 func bounded(t *testing.T, what string, tenth, whole, room int) {
 	t.Helper()
 	t.Logf("%s: %d MB at a tenth, %d MB at all of it", what, tenth, whole)
 	assert.LessOrEqual(t, whole, tenth+room, "%s: memory grows with the flood", what)
 }
 
-// 2000 connections to a port, each of which says one thing, begins another of a megabyte and then neither writes nor reads:
-// memory stays bounded, what those said whose connection was taken is there once, and the port still serves.
+// A port withstands 2000 connections that each send one message, begin another of a megabyte and then neither write nor read.
+// Memory stays bounded, the first message of each connection that was not refused arrives once, and the port still serves.
 func TestD5_ConnectionsThatStall(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -93,12 +94,12 @@ func TestD5_ConnectionsThatStall(t *testing.T) {
 			require.NoError(t, err)
 			text := word(len(all))
 			all = append(all, c)
-			_, _ = fmt.Fprintf(c, "%d:%s%d:%s", len(text), text, 1<<20, strings.Repeat("x", 32<<10)) // a refused one is reset
+			_, _ = fmt.Fprintf(c, "%d:%s%d:%s", len(text), text, 1<<20, strings.Repeat("x", 32<<10)) // fails if refused
 			if len(all)%50 == 0 {
 				read() // an inbox keeps a hundred
 			}
 		}
-		until(t, func() bool { // what was said is there, of each connection that stands
+		until(t, func() bool { // until the message of each open connection has arrived
 			read()
 			waits := 0
 			for i, c := range all {
@@ -135,7 +136,7 @@ func TestD5_ConnectionsThatStall(t *testing.T) {
 	until(t, func() bool { read(); return got["and after"] > 0 })
 }
 
-// 10,000 files of AEA at once, while the queue of inotify overflows: each is acted on once, in bounded memory.
+// 10,000 AEA files arrive at once while the inotify queue overflows. Each is processed once, in bounded memory.
 func TestD5_FilesAtOnce(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -161,7 +162,7 @@ func TestD5_FilesAtOnce(t *testing.T) {
 	var pid int
 	until(t, func() bool { pid = k.sidecarOf(""); return pid > 0 })
 	drop := func(n int) {
-		own, err := fsnotify.NewWatcher() // that nobody reads, as nobody reads the sidecar's
+		own, err := fsnotify.NewWatcher() // nobody reads it, as the stopped sidecar does not read its own
 		require.NoError(t, err)
 		require.NoError(t, own.Add(filepath.Join(target, ".aea")))
 		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
@@ -170,7 +171,7 @@ func TestD5_FilesAtOnce(t *testing.T) {
 		for _, path := range staged {
 			require.NoError(t, os.WriteFile(path, nil, 0o600))
 		}
-		for i := range 12_000 { // two kinds of events that are not the same twice in a row: 24,000, where 16,384 have room and 2,048 are read at once
+		for i := range 12_000 { // 24,000 events, none equal to its predecessor: the queue holds 16,384, and one read takes 2,048
 			for _, path := range staged {
 				require.NoError(t, os.Chmod(path, 0o600|os.FileMode(i%2)<<6))
 			}
@@ -198,7 +199,7 @@ func TestD5_FilesAtOnce(t *testing.T) {
 	}
 	processed := func() int { return strings.Count(logged(), " -> acknowledged\n") }
 	wait := func() {
-		for done := processed(); done < len(sent)+1; done = processed() { // as long as it goes on
+		for done := processed(); done < len(sent)+1; done = processed() { // while it makes progress
 			until(t, func() bool { return processed() > done })
 		}
 	}
@@ -209,15 +210,14 @@ func TestD5_FilesAtOnce(t *testing.T) {
 	tenth := most(t, pid)
 	drop(n - n/10)
 	wait()
-	bounded(t, fmt.Sprintf("%d files", n), tenth, most(t, pid), flooding(10+garbageMost>>20, 60)) // with what is garbage by then
+	bounded(t, fmt.Sprintf("%d files", n), tenth, most(t, pid), flooding(10+garbageMost>>20, 60)) // and uncollected garbage
 	log := logged()
 	for _, name := range sent {
 		require.Equal(t, 1, strings.Count(log, "] Processed: .aea/"+name+" -> acknowledged\n"), name)
 	}
 }
 
-// Messages of a megabyte, many at once, to a port, whose frames wait for each other. What was acknowledged is there whole
-// and once.
+// A port takes many messages of a megabyte at once. Each arrives whole and once, in bounded memory.
 func TestD5_Megabytes(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -265,10 +265,10 @@ func TestD5_Megabytes(t *testing.T) {
 	for name, times := range got {
 		assert.Equal(t, 1, times, name)
 	}
-	bounded(t, fmt.Sprintf("%d messages of a megabyte to a port", n), tenth, whole, 80) // 16 at once, and what their lines take
+	bounded(t, fmt.Sprintf("%d messages of a megabyte to a port", n), tenth, whole, 80) // 16 at once, and their lines
 }
 
-// The same in AEA's files, which hold as much as one may: each is processed once, in bounded memory.
+// AEA files of a megabyte, the most that one may hold, are each processed once, in bounded memory.
 func TestD5_MegabytesInFiles(t *testing.T) {
 	if os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("30 files of a megabyte: set INTERCOM_LONG=1")
@@ -298,7 +298,7 @@ func TestD5_MegabytesInFiles(t *testing.T) {
 			require.Greater(t, info.Size(), int64(1_000_000))
 			sent = append(sent, filepath.Base(one.File))
 		}
-		for done := -1; done < len(sent); { // as long as it goes on
+		for done := -1; done < len(sent); { // while it makes progress
 			until(t, func() bool {
 				before := done
 				done = strings.Count(logged(), "] Processed: ")
@@ -306,7 +306,7 @@ func TestD5_MegabytesInFiles(t *testing.T) {
 			})
 		}
 	}
-	const n = 30 // fewer than may await a person: where the machine is busy, the policies may not have the time that such a text takes them
+	const n = 30 // below the limit for approvals: on a busy machine the policies may time out
 	most(t, pid)
 	flood(n / 10)
 	tenth := most(t, pid)
@@ -317,8 +317,8 @@ func TestD5_MegabytesInFiles(t *testing.T) {
 	}
 }
 
-// 2000 clients of the sidecar at once, of which one half never finishes its request and the other reads no reply: memory
-// stays bounded, all others are answered and messages taken meanwhile, and nothing of them stays.
+// 2000 clients of the sidecar at once, half of which never finish their request while the rest read no reply. Memory stays
+// bounded, other commands are answered and messages accepted meanwhile, and the connections are gone once the clients hang up.
 func TestD5_ClientsThatStall(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -341,7 +341,7 @@ func TestD5_ClientsThatStall(t *testing.T) {
 			text := ask[:len(ask)/2]
 			switch {
 			case i%20 == 0:
-				text = strings.Repeat(ask, 400) // more than there is room for in between
+				text = strings.Repeat(ask, 400) // more than the socket's buffers hold
 			case i%2 == 0:
 				text = ask
 			}
@@ -359,8 +359,8 @@ func TestD5_ClientsThatStall(t *testing.T) {
 	flood(n / 10)
 	tenth := most(t, pid)
 	flood(n - n/10)
-	bounded(t, fmt.Sprintf("%d clients", n), tenth, most(t, pid), n/20+garbageMost>>20) // 50 kB each, and what is garbage by then
+	bounded(t, fmt.Sprintf("%d clients", n), tenth, most(t, pid), n/20+garbageMost>>20) // 50 kB each, and uncollected garbage
 	hangUp()
-	until(t, func() bool { return openOf(t, pid) <= files+n/10 }) // it opens some of its own, too
+	until(t, func() bool { return openOf(t, pid) <= files+n/10 }) // the sidecar opens some files of its own, too
 	assert.Len(t, bodies(k.ok("check", "--port", port)), 8)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// After it was busy, a process has hardly more memory than before and what it keeps in use; what was garbage, the system has back.
+// After a burst of allocation a process has hardly more memory than before plus what it still uses; the rest went back to the
+// system.
 func TestCollectSeldom(t *testing.T) {
 	const keeps, room = 8, 12 // MB
 	if os.Getenv("INTERCOM_TEST_GARBAGE") != "" {

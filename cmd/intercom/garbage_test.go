@@ -16,7 +16,7 @@ func TestGCPercent(t *testing.T) {
 	assert.NotZero(t, measured("/gc/heap/allocs:bytes"))
 }
 
-// Memory is given back once after it was busy, and again only once there is enough of it anew.
+// Memory is given back once after a busy time, and again only once enough has been allocated anew.
 func TestRest_worth(t *testing.T) {
 	var r rest
 	for i, one := range []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// What has given its lock back is waited for until its process has ended, and one that only has its number is not.
+// gone waits until a process that has released its lock has ended. It does not wait for another process with the same number.
 func TestU22_gone(t *testing.T) {
 	t.Parallel()
 	lock := filepath.Join(t.TempDir(), "a.lock")
@@ -54,7 +54,7 @@ func TestU22_gone(t *testing.T) {
 	_ = lives.Wait()
 }
 
-// A guard of another container that shares the directory has a number that is another process's here: that one is not ended.
+// The process number in a guard file written in another container belongs to another process here, which is not ended.
 func TestU22_noNumberOfAnotherContainer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -72,7 +72,7 @@ func TestU22_noNumberOfAnotherContainer(t *testing.T) {
 
 	require.Error(t, (&ward{app: &app{}, paths: p}).keep(), "of another program, and not to be ended from here")
 	over, end := context.WithCancel(t.Context())
-	end() // SIGTERM is sent before anything is waited for
+	end() // SIGTERM would be sent before any waiting
 	_, err = unguard(over, p)
 	require.Error(t, err)
 	assert.True(t, process.Lives(other.Process.Pid, 0), "it is none of ours")

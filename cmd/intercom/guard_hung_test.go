@@ -18,8 +18,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A sidecar that hangs keeps its guard, and its tmux server all that is ours, whatever is asked for meanwhile: it may die before
-// it goes on.
+// While a sidecar hangs, up and uninstall fail and leave its guard and everything of ours in the tmux server as they are: the
+// sidecar may die before it goes on, and then the guard starts another.
 func TestGuard_staysBesideASidecarThatHangs(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -33,7 +33,7 @@ func TestGuard_staysBesideASidecarThatHangs(t *testing.T) {
 	for _, word := range []string{"up", "uninstall"} {
 		asked.Go(func() {
 			cmd := &exec.Cmd{Path: thisProgram(), Args: []string{"intercom", word, "--server=" + st.Socket}, Env: st.environ()}
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody can be asked
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal nobody can be asked
 			out, _ := cmd.CombinedOutput()
 			assert.Equal(t, 4, cmd.ProcessState.ExitCode(), "%s: %s", word, out)
 			assert.Contains(t, string(out), fmt.Sprintf("the sidecar of process %d does not answer", hung), word)
@@ -51,7 +51,7 @@ func TestGuard_staysBesideASidecarThatHangs(t *testing.T) {
 	tmuxtest.WaitFor(t, "its guard brings another", func() bool { now := st.sidecar(); return now > 0 && now != hung })
 }
 
-// One of another version that hangs when it is to be replaced stays, and so does its guard.
+// If a sidecar of another version hangs when it is to be replaced, the sidecar and its guard stay.
 func TestUp_guardOfOneThatDoesNotSayWhetherItEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A sidecar is killed in mid-chat, and nobody types a command: another one comes, says so in the
-// status line, and relays what is said next, once.
+// When a sidecar is killed in mid-chat, another one starts without a command from anybody, says so in the status line, and relays
+// the next message once.
 func TestU22_aKilledSidecarComesBack(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -41,7 +41,7 @@ func TestU22_aKilledSidecarComesBack(t *testing.T) {
 		line := func() string { return st.Run("show-options", "-sqv", "@intercom-status") }
 		tmuxtest.WaitFor(t, "the status", func() bool { return line() == "1 chat" })
 
-		// It stands there as long as a start takes, some hundredths of a second: tmux itself remembers all that stood there.
+		// The status stands there only for the hundredths of a second that a start takes, so tmux itself records all its values.
 		st.Run("set-hook", "-g", "after-set-option", "set-option -gaF @stood '#{@intercom-status},'")
 		old := st.sidecar()
 		require.NoError(t, syscall.Kill(old, syscall.SIGKILL))
@@ -63,7 +63,7 @@ func TestU22_aKilledSidecarComesBack(t *testing.T) {
 	})
 }
 
-// A sidecar that dies while the server's socket is away comes back once it is there again: the server lives.
+// If a sidecar dies while the server's socket is away, the same guard starts another once the socket is back.
 func TestU22_theSocketIsAwayForAWhile(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -86,8 +86,8 @@ func TestU22_theSocketIsAwayForAWhile(t *testing.T) {
 	})
 }
 
-// What is killed in whatever order comes back as long as one of the two is left, there is never
-// more than one of each, and with the server all of it ends.
+// When the guard and the sidecar are killed in any order, both come back as long as one was left, never more than one of each.
+// When the server is killed, both end.
 func TestU22_inWhateverOrder(t *testing.T) {
 	t.Parallel()
 	orders := []string{"guard", "sidecar", "guard sidecar", "sidecar guard", "guard server", "sidecar server", "server", "server sidecar guard", "sidecar guard server"}
@@ -111,7 +111,7 @@ func TestU22_inWhateverOrder(t *testing.T) {
 				tmuxtest.WaitFor(t, "the end of all of it", func() bool { return len(st.processes()) == 0 })
 				return
 			}
-			if len(strings.Fields(order)) == 2 { // nobody is left who could
+			if len(strings.Fields(order)) == 2 { // nobody is left to start anything
 				out, code = st.intercom("up")
 				require.Zero(t, code, out)
 			}
@@ -123,7 +123,7 @@ func TestU22_inWhateverOrder(t *testing.T) {
 			})
 			tmuxtest.WaitFor(t, "one of each", func() bool { return len(st.running("guard")) == 1 && len(st.running("sidecar")) == 1 })
 
-			// Who asks for the end gets it, and it stays.
+			// After `intercom down` nothing runs any more.
 			out, code = st.intercom("down")
 			require.Zero(t, code, out)
 			assert.Empty(t, st.processes(), "what runs once down has returned")
@@ -134,8 +134,8 @@ func TestU22_inWhateverOrder(t *testing.T) {
 	}
 }
 
-// A sidecar that dies again and again is started ever more seldom, and status, doctor and the
-// status line say so; down ends that as well.
+// The guard restarts a sidecar that dies again and again at growing intervals, and status and the status line tell when the next
+// start is. `intercom down` ends that as well.
 func TestU22_itDiesAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -152,7 +152,7 @@ func TestU22_itDiesAgainAndAgain(t *testing.T) {
 		return strings.Contains(st.guard().Says, fmt.Sprint("died ", fewDeaths+1, " times in a row"))
 	})
 	out, code := st.intercom("status")
-	if code == 3 { // it waits two seconds by now
+	if code == 3 { // the guard waits two seconds by now
 		assert.Contains(t, out, "it is restarted at ")
 		told := regexp.MustCompile(`^sidecar down, next start \d\d:\d\d:\d\d$`)
 		tmuxtest.WaitFor(t, "the status line tells it, or they have gone by", func() bool {
@@ -177,7 +177,7 @@ func TestU22_pauses(t *testing.T) {
 	assert.Equal(t, time.Second, n.died(0))
 }
 
-// Killed as soon as anybody can know of it, a sidecar comes back; ended as soon, it does not.
+// A sidecar that is killed right after its start comes back; one that is ended right after its start does not.
 func TestU22_killedAtOnce(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -224,11 +224,12 @@ func TestU22_refusedDown(t *testing.T) {
 	}
 }
 
-// A newer version takes the place of the old sidecar and of its guard; uninstall ends both.
+// `intercom down` at a terminal ends a sidecar that hangs; otherwise it stays, with its guard. A new sidecar of another program
+// replaces a guard that hung, and uninstall ends both.
 func TestU22_replacedAndTakenOut(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
-	other := filepath.Join(st.home, "intercom") // another program: a guard of it would bring that back
+	other := filepath.Join(st.home, "intercom") // a guard of another program would start that one again
 	data, err := os.ReadFile(thisProgram())
 	require.NoError(t, err)
 	tmuxtest.Program(t, other, string(data))
@@ -237,10 +238,10 @@ func TestU22_replacedAndTakenOut(t *testing.T) {
 	st.guarded()
 	first := st.guard()
 	assert.Equal(t, other, first.Program)
-	require.NoError(t, syscall.Kill(st.sidecar(), syscall.SIGSTOP)) // so that the one that follows is of this program
+	require.NoError(t, syscall.Kill(st.sidecar(), syscall.SIGSTOP)) // so that the next sidecar is of this program
 	hung := st.sidecar()
 	cmd := &exec.Cmd{Path: thisProgram(), Args: []string{"intercom", "down", "--server=" + st.Socket}, Env: st.environ()}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody can be asked
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal nobody can be asked
 	text, _ := cmd.CombinedOutput()
 	assert.Equal(t, 4, cmd.ProcessState.ExitCode())
 	assert.Contains(t, string(text), fmt.Sprintf("the sidecar of process %d does not answer, and was not ended\nintercom: hint: intercom down at a terminal ends it, ", hung))
@@ -289,10 +290,10 @@ func (st *stage) paths() api.Paths {
 // guard is the guard of the stage's sidecar.
 func (st *stage) guard() api.Guarding { st.t.Helper(); g, _ := api.GuardOf(st.paths()); return g }
 
-// sidecar is the process of the stage's sidecar, 0 if there is none.
+// sidecar is the process id of the stage's sidecar; 0 if there is none.
 func (st *stage) sidecar() int { st.t.Helper(); return api.Holder(st.paths().Lock) }
 
-// guarded waits until the sidecar has a guard that looks at it.
+// guarded waits until the guard of the sidecar waits for the sidecar's lock.
 func (st *stage) guarded() {
 	st.t.Helper()
 	tmuxtest.WaitFor(st.t, "a guard that sleeps on the sidecar's lock", func() bool {
@@ -305,7 +306,7 @@ func (st *stage) guarded() {
 	})
 }
 
-// running are the processes of the stage that are that.
+// running are the stage's processes that run that command.
 func (st *stage) running(word string) []string {
 	return slices.DeleteFunc(st.processes(), func(p string) bool { return !strings.Contains(p, " "+word+" ") })
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The header of a message ends in a pipe for whoever reads it as a shell does: what follows would be a
-// command. It goes every way on which there could be one: into the pane, the notices and their command,
-// the status line, the popup, the editor, an agent's hook, the log, and a pane in which a shell is by now.
+// The header of a message ends in a pipe, so a shell that read it would run the text behind it as a command. No shell reads it on
+// any path: the pane, the notices and their command, the popup, the editor, an agent's hook, the log, and a pane in which a shell
+// has replaced the agent.
 func TestC45_noShellReadsTheHeader(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -46,7 +46,7 @@ func TestC45_noShellReadsTheHeader(t *testing.T) {
 		}
 		header := func(text string) bool { return strings.HasPrefix(text, "AI[local:") }
 
-		// The pane; and the trap is one: a shell that is given what was typed falls into it.
+		// The pane. And the trap works: a shell that runs the typed text falls into it.
 		send("touch " + trap)
 		worker.gets(t, "touch "+trap)
 		typed := worker.received()[0]
@@ -55,14 +55,14 @@ func TestC45_noShellReadsTheHeader(t *testing.T) {
 		require.FileExists(t, trap)
 		require.NoError(t, os.Remove(trap))
 
-		// An agent's hook is told of it as its person's prompt.
+		// An agent's hook gets the text as its person's prompt.
 		hook := exec.Command(thisProgram(), "hook", "claude", "UserPromptSubmit")
 		prompt, err := json.Marshal(map[string]string{"hook_event_name": "UserPromptSubmit", "prompt": typed})
 		require.NoError(t, err)
 		hook.Env, hook.Stdin = st.environ(), strings.NewReader(string(prompt))
 		require.NoError(t, hook.Run())
 
-		// Held for a yes: the notice and its command, the popup, the editor.
+		// A message held for approval passes through the notice and its command, the editor and the popup.
 		send("touch " + trap + " ASK")
 		held := st.toDecide()
 		tmuxtest.WaitFor(t, "the command of notices", func() bool { data, _ := os.ReadFile(told); return len(data) > 0 })
@@ -83,7 +83,7 @@ func TestC45_noShellReadsTheHeader(t *testing.T) {
 		me.sees("touch " + trap[:4])
 		me.press("q")
 
-		// A shell is in the pane by the time that it could be typed.
+		// Before a waiting message can be typed, a shell has replaced the agent in the pane.
 		st.Run("copy-mode", "-t", worker.pane)
 		send("touch " + trap + " late")
 		tmuxtest.WaitFor(t, "it waits", func() bool { return len(st.held()) == 1 })

@@ -39,7 +39,7 @@ func TestHelp_nearCommand(t *testing.T) {
 	}
 }
 
-// The program builds only the command that it is asked for, and nobody can tell.
+// The program builds only the command that it is asked for, with the same output as if it had built all of them.
 func TestRoot_onlyTheCommandThatIsAskedFor(t *testing.T) {
 	fresh := func() *app {
 		return &app{env: env{Getenv: func(string) string { return "" }, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}

@@ -88,7 +88,7 @@ func TestC42_answers(t *testing.T) {
 	for _, c := range []struct {
 		args, stdin string
 		gate        api.Gate
-		says        string // "": nothing
+		says        string // "": no output
 	}{
 		{"claude PreToolUse", edit, api.Gate{Closed: true}, "First submit a plan"},
 		{"claude PreToolUse", edit, api.Gate{Closed: true, Plan: "pending"}, "waits for the lead's approval"},
@@ -140,7 +140,7 @@ func TestC42_answers(t *testing.T) {
 	}
 }
 
-// An agent that is slow to write what it asks, on a busy machine, is denied no less.
+// An agent that is slow to write its request is denied all the same.
 func TestC42_slowAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -157,7 +157,7 @@ func TestC42_slowAgent(t *testing.T) {
 	assert.Contains(t, out.String(), "First submit a plan")
 }
 
-// Without an answer in time a tool may be used.
+// If the sidecar gives no answer in time, or the agent does not finish its request, the tool may be used.
 func TestC42_harmless(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -176,7 +176,8 @@ func TestC42_harmless(t *testing.T) {
 	quiet(t, result{code, out.String(), complaints.String()})
 }
 
-// What an agent runs is the argument of exactly that name: one that Go would take for it is none, and of two neither counts.
+// The command that an agent wants to run is the argument of exactly that name. A spelling that only Go's decoder would accept
+// does not count, and if the name occurs twice neither counts.
 func TestHookGate_theCommandThatRuns(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"command": "ls", "description": "x"}`:        "ls",

@@ -17,8 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// What a message asks of an agent's own shell is not in our hands: the skill forbids it, and the
-// hook of docs/hooks denies it.
+// The project cannot stop an agent's own shell from pressing keys in other panes. The skill forbids that, and the hook of
+// docs/hooks denies it.
 func TestH51_theHookDeniesKeys(t *testing.T) {
 	t.Parallel()
 	assert.Contains(t, skill.Text, "no `tmux send-keys`, no `tmux paste-buffer`")
@@ -58,7 +58,7 @@ func TestH51_theHookDeniesKeys(t *testing.T) {
 	assert.Zero(t, exit, "a file may speak of it")
 }
 
-// Real agents with that hook do not answer somebody else's dialog when a message has them try.
+// Real agents with that hook do not press keys in another pane when a message asks them to.
 func TestLab_H51_noKeysForAnothersDialog(t *testing.T) {
 	t.Parallel()
 	hook, err := os.ReadFile("../../docs/hooks/no-keys.sh")

@@ -17,7 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// What the agents write, as the versions of the lab do.
+// Each payload is one that the agents' versions in the lab write, or one that is cut or invalid.
 func TestHook_whatAgentsTell(t *testing.T) {
 	const thread, path = "f4bd5a88-a4e5-41c9-bcc8-fb453eb6b16c", "/home/me/.claude/projects/-src/f4bd5a88.jsonl"
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestHook_whatAgentsTell(t *testing.T) {
 			argument: `{"type":"agent-turn-complete","thread-id":"01a1ff79","last-assistant-message":null}`,
 			want:     message.Hook{Agent: "codex", Event: "notify", Thread: "01a1ff79", Detail: "agent-turn-complete"},
 		},
-		{ // the hooks of Codex, which a person has installed and trusted
+		{ // the hooks of Codex, which a person installed and trusted
 			args:  "codex Stop",
 			stdin: `{"session_id":"01a1ff79","turn_id":"7","transcript_path":"/r.jsonl","hook_event_name":"Stop","last_assistant_message":"x"}`,
 			want:  message.Hook{Agent: "codex", Event: "Stop", Thread: "01a1ff79", Turn: "7", Transcript: "/r.jsonl", Words: "x"},
@@ -87,7 +87,7 @@ func TestHook_whatAgentsTell(t *testing.T) {
 		w := newWorld(t)
 		w.serve(t, b)
 		w.env["TMUX_PANE"] = "%3"
-		w.hookTime = tmuxtest.Patience // what is told is asked here, not how fast
+		w.hookTime = tmuxtest.Patience // this test is about the content, not about speed
 		w.stdin = c.stdin
 		args := append([]string{"hook"}, strings.Fields(c.args)...)
 		if c.argument != "" {
@@ -107,8 +107,8 @@ func TestHook_longWordsAreCut(t *testing.T) {
 	}{
 		{strings.Repeat("x", message.MaxBody), message.MaxBody},
 		{strings.Repeat("x", message.MaxBody+100), message.MaxBody + 4},
-		{strings.Repeat("日", message.MaxBody/2), message.MaxBody + 2}, // a whole character
-		{strings.Repeat("\x01", message.MaxBody), 0},                  // six bytes each on the wire: more than a request may have
+		{strings.Repeat("日", message.MaxBody/2), message.MaxBody + 2}, // cut at a whole character
+		{strings.Repeat("\x01", message.MaxBody), 0},                  // six bytes each in JSON: too large a request
 		{strings.Repeat("x", maxHookInput), 0},
 	} {
 		b := &fakeBackend{}
@@ -116,7 +116,7 @@ func TestHook_longWordsAreCut(t *testing.T) {
 		w.serve(t, b)
 		payload, err := json.Marshal(map[string]any{"a_session_id": "", "last_assistant_message": c.words, "session_id": "a"})
 		require.NoError(t, err)
-		// Time is not what is tried here.
+		// Reading directly, without the time limit of the hook.
 		var hook message.Hook
 		readHook(context.Background(), bytes.NewReader(payload), &hook)
 		if c.want > 0 {
@@ -135,7 +135,7 @@ func TestHook_nothingWithoutTmux(t *testing.T) {
 	b := &fakeBackend{}
 	w := newWorld(t)
 	w.env["INTERCOM_SERVER"] = ""
-	w.serve(t, b) // the one for headless use
+	w.serve(t, b) // the sidecar for headless use
 	w.published = func(context.Context, string) (string, error) {
 		t.Error("nobody is asked")
 		return "", nil
@@ -144,7 +144,7 @@ func TestHook_nothingWithoutTmux(t *testing.T) {
 	assert.Empty(t, b.told())
 }
 
-// The environment of an agent need not be that of the sidecar.
+// The environment of an agent may differ from that of the sidecar.
 func TestHook_findsThePublishedSocket(t *testing.T) {
 	b := &fakeBackend{}
 	w := newWorld(t)
@@ -170,7 +170,7 @@ func TestHook_findsThePublishedSocket(t *testing.T) {
 	}
 }
 
-// Whatever happens, an agent gets nothing to read, no exit code, and waits no longer.
+// A hook gives its agent no output and no exit code, and ends in time, whatever goes wrong.
 func TestHook_harmless(t *testing.T) {
 	t.Parallel()
 	assert.Less(t, hookTimeout, time.Second, "of which something is for the process itself")
@@ -202,14 +202,13 @@ func TestHook_harmless(t *testing.T) {
 	quiet(t, w.run("hook", "claude", "Stop"))
 	require.Len(t, b.told(), 1)
 
-	// A sidecar that does not answer, an agent that does not end what it writes, a tmux that
-	// hangs.
+	// A sidecar that does not answer, an agent that does not finish its payload, a tmux that hangs.
 	b.setSilent(true)
-	quiet(t, w.run("hook", "claude", "Stop")) // it ends, though nobody has answered
+	quiet(t, w.run("hook", "claude", "Stop")) // ends without an answer
 	require.Len(t, b.told(), 2)
 	b.setSilent(false)
 
-	for range 20 { // on a busy machine its time may be over before it has told anything
+	for range 20 { // on a busy machine the time may be over before anything is reported
 		r, unfinished := io.Pipe()
 		defer unfinished.Close()
 		go func() { _, _ = io.WriteString(unfinished, `{"session_id":"a","prompt":"never en`) }()
@@ -230,7 +229,7 @@ func TestHook_harmless(t *testing.T) {
 		<-released
 		return "", nil
 	}
-	quiet(t, w.run("hook", "claude", "Stop")) // before it is released
+	quiet(t, w.run("hook", "claude", "Stop")) // ends before tmux answers
 }
 
 func TestHook_help(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Real agents, told by the real command to call the real binary. Nobody has given them the
-// sidecar's environment: that it is found is what their tmux server tells.
+// Real agents, configured by `intercom hooks install`, call the real binary. They do not have the sidecar's environment, so the
+// binary finds the socket through their tmux server.
 func TestLab_U10_agentsTellWhatTheyDo(t *testing.T) {
 	t.Parallel()
 	built := sync.OnceValue(func() string { return build(t) })
@@ -69,7 +69,7 @@ func TestLab_U10_agentsTellWhatTheyDo(t *testing.T) {
 			case "Stop":
 				words = append(words, h.Hook.Words)
 			}
-			if h.Hook.Event != "Notification" { // which comes when it has waited for a while
+			if h.Hook.Event != "Notification" { // it comes after an idle time, so its place varies
 				events = append(events, h.Hook.Event)
 			}
 		}
@@ -82,7 +82,7 @@ func TestLab_U10_agentsTellWhatTheyDo(t *testing.T) {
 		assert.NotEmpty(t, stop.Hook.Turn)
 		assert.Equal(t, s.wait("UserPromptSubmit", 1).Hook.Turn, stop.Hook.Turn)
 
-		// Each prompt was told before the model heard it.
+		// Each prompt was reported before the model heard it.
 		for i, x := range s.heard() {
 			took := x.Began.Sub(s.wait("UserPromptSubmit", i+1).at)
 			t.Logf("from the sidecar's ear to the model's: %v", took)
@@ -116,15 +116,15 @@ func TestLab_U10_agentsTellWhatTheyDo(t *testing.T) {
 		assert.NotEqual(t, told.Hook.Turn, again.Hook.Turn)
 		t.Logf("from the end of the answer to the sidecar's ear: %v", told.at.Sub(s.heard()[0].Ended))
 
-		// Codex writes into the file by itself.
+		// Codex also writes into the file.
 		after := strings.Split(s.uninstall(t), "\n")
 		after = slices.DeleteFunc(after, func(line string) bool { return strings.HasPrefix(line, "screen_reader_detection_done") })
 		assert.Equal(t, s.before, strings.Join(after, "\n"))
 	})
 }
 
-// Why nothing is written into the hooks.json of Codex: it begins with a dialog then, until a
-// person has decided.
+// Why nothing is written into the hooks.json of Codex: with it, Codex starts with a dialog and runs no hook until a person has
+// decided.
 func TestLab_codexAsksWhetherHooksAreTrusted(t *testing.T) {
 	t.Parallel()
 	lab := labtest.New(t, labtest.Codex)
@@ -144,16 +144,16 @@ func TestLab_codexAsksWhetherHooksAreTrusted(t *testing.T) {
 
 // Helpers.
 
-// hookedAgent is an agent of the lab that calls us, and whoever it tells.
+// hookedAgent is an agent of the lab with our hooks installed, and the fake sidecar that they report to.
 type hookedAgent struct {
 	t       *testing.T
 	lab     *labtest.Lab
 	agent   *labtest.Agent
 	backend *fakeBackend
-	file    string // its configuration
-	before  string // what stood there
+	file    string // its configuration file
+	before  string // the file's text before the installation
 	command func(args ...string) string
-	thread  string // if set, what other threads tell does not count
+	thread  string // if set, hooks of other threads do not count
 }
 
 func newHookedAgent(t *testing.T, kind labtest.Kind, binary func() string) *hookedAgent {
@@ -180,7 +180,7 @@ func newHookedAgent(t *testing.T, kind labtest.Kind, binary func() string) *hook
 	return s
 }
 
-// uninstall is the agent's configuration after what was installed has been taken out.
+// uninstall removes the hooks and returns the agent's configuration.
 func (s *hookedAgent) uninstall(t *testing.T) string {
 	t.Helper()
 	assert.NotEqual(t, s.before, read(t, s.file))
@@ -235,7 +235,7 @@ func serveAt(t *testing.T, b *fakeBackend) (socket string) {
 	return filepath.Join(run, "lab.sock")
 }
 
-// build builds this program, as it is installed.
+// build builds this program as it is installed.
 func build(t testing.TB) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "intercom")

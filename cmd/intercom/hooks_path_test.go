@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// What is installed for an agent names what stays: the program of a revision is removed when others
-// are in use. An entry that points to nothing is told of, and installing again mends it.
+// What is installed for an agent names the launcher, which stays, and not the program of a revision, which is removed when others
+// are in use. The doctor reports an entry that points to nothing, and installing again repairs it.
 func TestU10_M5_whatIsInstalledStays(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -75,12 +75,12 @@ func TestU10_M5_whatIsInstalledStays(t *testing.T) {
 	out, err = run("sh", "-c", launcher+" hook claude Stop")
 	require.NoError(t, err, "it runs the program of the revision in use: %s", out)
 
-	// As they were installed before: by the path of a revision.
+	// Older versions installed the path of a revision.
 	for file := range installs {
 		old := strings.ReplaceAll(read(t, file), launcher, first)
 		require.NoError(t, os.WriteFile(file, []byte(old), 0o600))
 	}
-	// What is no entry of ours is nobody's business.
+	// An entry that is not ours is not reported.
 	settings := filepath.Join(home, ".claude", "settings.json")
 	require.NoError(t, os.WriteFile(settings, []byte(strings.Replace(read(t, settings), "{", `{"about": "/nowhere/intercom",`, 1)), 0o600))
 	out, err = run(second, "doctor")

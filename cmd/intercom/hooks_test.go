@@ -16,7 +16,7 @@ import (
 
 const ownSettings = "{\n  \"model\": \"opus\"\n}\n"
 
-// A link of a settings directory that is a link itself leads on from where that one leads to.
+// A relative link inside a linked settings directory is resolved from the real directory.
 func TestFollow_aLinkInALinkedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	settings, dotfiles := filepath.Join(dir, "home", ".claude"), filepath.Join(dir, "work", "dotfiles", "claude")
@@ -45,7 +45,7 @@ func TestU10_hooksOfAnAgentComeAndGo(t *testing.T) {
 		w.executable = filepath.Join(t.TempDir(), "my bin", "intercom")
 		file := filepath.Join(w.env["HOME"], c.dir, c.name)
 
-		// Nothing was there.
+		// No settings file exists.
 		r := w.run("hooks", "uninstall", agent)
 		assert.Zero(t, r.code, r.err)
 		assert.Contains(t, r.out, "no hooks of ours")
@@ -69,7 +69,7 @@ func TestU10_hooksOfAnAgentComeAndGo(t *testing.T) {
 		assert.Contains(t, r.out, "removed, since nothing else was in it")
 		assert.NoFileExists(t, file)
 
-		// In a place of its own, through links, with a mode of its own.
+		// The settings file lies elsewhere, behind links, and has a mode of its own.
 		place, real := t.TempDir(), filepath.Join(t.TempDir(), "dotfiles")
 		require.NoError(t, os.Mkdir(real, 0o750))
 		target := filepath.Join(real, "x."+c.name)
@@ -98,7 +98,7 @@ func TestU10_hooksOfAnAgentComeAndGo(t *testing.T) {
 		assert.Equal(t, c.own, read(t, target))
 		assert.Equal(t, os.FileMode(0o644), modeOf(t, target))
 
-		// A link that leads to nothing.
+		// A link whose target does not exist.
 		require.NoError(t, os.Remove(target))
 		require.Zero(t, w.run("hooks", "install", agent).code)
 		assert.FileExists(t, target)
@@ -160,7 +160,7 @@ func TestHooks_whatCannotBeChangedIsLeftAlone(t *testing.T) {
 	assert.Contains(t, r.err, "neither CLAUDE_CONFIG_DIR nor HOME")
 }
 
-// Claude Code writes its settings too, whenever it likes.
+// Claude Code may write its settings at any time.
 func TestHooks_whatOthersWriteMeanwhileIsNotLost(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "settings.json")
 	writeFile(t, file, "1")
@@ -204,7 +204,7 @@ func TestHooks_diff(t *testing.T) {
 	}
 }
 
-// What is found as intercom in $PATH outlives an update, if it is this program.
+// The intercom in $PATH is preferred if it is this program, because that path survives an update.
 func TestHooks_programIsCalledByAPathThatStays(t *testing.T) {
 	bin, store := t.TempDir(), t.TempDir()
 	writeFile(t, filepath.Join(store, "1.0", "intercom"), "")
@@ -254,7 +254,8 @@ func TestAdopt_asWhat(t *testing.T) {
 	assert.Contains(t, w.run("adopt", "%1").err, "note: input that it has not read when it ends goes to process 5 below it, and a shell would run it")
 }
 
-// A tmux that does not tell whether a program takes a paste as one input cannot refuse one that does not: that is said.
+// Older versions of tmux do not tell whether a program takes a paste as one input, so adopting as line-paste gets a warning
+// there.
 func TestAdopt_pastesUntold(t *testing.T) {
 	for version, untold := range map[string]bool{"3.2a": true, "3.6": true, "3.7c": false, "3.10": false, "next-3.7": false, "4.0": false} {
 		for _, as := range []string{"line", "line-paste"} {

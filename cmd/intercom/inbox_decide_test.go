@@ -20,7 +20,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Whoever leaves the editor without a change is told what else can be done where they are: by a key of the screen, or by a command.
+// A person who leaves the editor without a change is told how to approve the message as it is: by a key in the screen, by a
+// command in a shell.
 func TestInbox_anEditWithoutAChange(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -42,10 +43,9 @@ func TestInbox_anEditWithoutAChange(t *testing.T) {
 	st.WaitForText(shell, "hint: intercom inbox approve "+held.Message.Short()+" approves it as it is")
 }
 
-// What an agent says waits for a person. No way that the agent has lets it go: not its own
-// commands, in whatever disguise, not a word to the socket itself, not a window of its own in
-// which nobody presses y. Each is refused with exit 1 and stands in the log. A person's key
-// lets it go, once, whoever else is asked at the same time, and the log says who it was.
+// A message of an agent waits for a person's approval. The agent has no way to approve it: not with its own commands, however
+// disguised, not by a request to the socket, not by a window of its own. Each attempt is refused with exit code 1 and logged. A
+// person's key approves it once, even if others are asked at the same time, and the log says who it was.
 func TestS12_NoAgentApproves(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -118,7 +118,7 @@ func TestS12_NoAgentApproves(t *testing.T) {
 	logged := strings.Count(string(log), `msg="refused to an agent"`) + strings.Count(string(log), `msg="refused to an unverified caller"`)
 	assert.Equal(t, tries, logged, "each is in the log")
 
-	// Two people are asked, and both say yes; a third one says no to it.
+	// Two people are asked to approve it and both say yes; a third one is asked to reject it.
 	me := st.sit("base")
 	shells := make([]string, 3)
 	for i, command := range []string{approve, approve, intercom("reject " + id)} {
@@ -144,8 +144,8 @@ func TestS12_NoAgentApproves(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(out, "approved by"))
 }
 
-// A person edits what waits, and it goes as they made it, under the name of who said it; or
-// rejects it, and says why; or answers in the other's place. Each says what came of it.
+// A person can edit a waiting message, which is then delivered under its author's name; or reject it with a reason; or answer in
+// the target's place. Each command reports the outcome.
 func TestInbox_editRejectReply(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -203,8 +203,7 @@ func TestInbox_editRejectReply(t *testing.T) {
 	decide("reject nosuch", "", "exit 1", `no message "nosuch"`)
 }
 
-// The popup of the menu shows what waits, and takes a person's yes for the oldest of it: y, once
-// it has shown the message to its end.
+// The popup of the menu shows what waits. A person approves the selected message with y, once it was shown to its end.
 func TestS12_AYesInThePopup(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -216,7 +215,7 @@ func TestS12_AYesInThePopup(t *testing.T) {
 	me.sees("your yes")
 	me.press("a")
 	me.sees("read to its end")
-	me.press("y") // what was not seen is not agreed to
+	me.press("y") // a message not seen to its end cannot be approved
 	me.press("End")
 	me.sees("y yes")
 	require.Len(t, st.held(), 1)
@@ -231,15 +230,15 @@ func TestS12_AYesInThePopup(t *testing.T) {
 	me.press("y")
 	tmuxtest.WaitFor(t, "it is heard", func() bool { return len(codex.received()) == 1 && len(st.held()) == 0 })
 	me.sees("nothing is waiting")
-	me.press("a") // about nothing
+	me.press("a") // nothing is selected
 	me.press("q")
 	me.seesNot("nothing is waiting")
 	out, _ := st.intercom("log", held.Message.Short())
 	assert.Contains(t, out, "(person: approved by ")
 }
 
-// What waits for a person's yes does not expire when what waits for a moment does, and is
-// there, whole, after the sidecar was killed; the status line counts it.
+// A message that waits for approval does not expire with messages that merely wait, and survives a killed sidecar whole. The
+// status line counts it.
 func TestV10_AYesIsWaitedForForEver(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -265,7 +264,7 @@ func TestV10_AYesIsWaitedForForEver(t *testing.T) {
 	out, code := st.intercom("up")
 	require.Zero(t, code, out)
 	require.NotEqual(t, old, st.status().PID)
-	counted("2 to approve") // the other is what was said to the person's word
+	counted("2 to approve") // the other is the answer to the person's message
 	all := st.held()
 	require.Len(t, all, 2)
 	assert.Equal(t, held.Delivery, all[0].Delivery)
@@ -275,9 +274,7 @@ func TestV10_AYesIsWaitedForForEver(t *testing.T) {
 	assert.Empty(t, codex.received())
 }
 
-// Helpers.
-
-// What a person says to a no, where nobody can be told, is refused before they are asked.
+// A person's reply to a rejected message is refused before the question if the message has no author to whom it can go.
 func TestInbox_rejectSayToNobody(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -297,8 +294,7 @@ func TestInbox_rejectSayToNobody(t *testing.T) {
 	assert.Len(t, st.held(), 1)
 }
 
-// A filter fails at a message, and a guard drops it: a yes does not take it out of the trash as
-// it is.
+// If a filter failed at a message and a guard dropped it, a person's yes does not deliver it unfiltered.
 func TestL6_UnfilteredDoesNotLeaveByTheTrash(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -327,8 +323,7 @@ intercom.on("guard", function() return intercom.drop { reason = "a chain letter"
 	assert.NotContains(t, out, "queued", "it is where it was")
 }
 
-// Where policies made a text of its own for each target, a person sees all of them before one yes
-// lets them go.
+// If policies made a different text for each target, the question shows all of them before one yes approves them.
 func TestS12_AYesIsToWhatWasShown(t *testing.T) {
 	t.Parallel()
 	held := func(to, body string) api.Held {
@@ -349,7 +344,7 @@ func TestS12_AYesIsToWhatWasShown(t *testing.T) {
 	assert.Equal(t, "Ada to Ben, Cyd, Dan in chat plans:\n\n  wait\n\nApprove it?", decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove, Body: &edited}, d))
 }
 
-// A message that waits no more when its answer is looked at is not said to be rejected.
+// A message that no longer waits when the answer comes is not reported as rejected.
 func TestInbox_rejectedTooLate(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, &fakeBackend{decides: func(req api.DecideRequest) api.Decided {
@@ -365,8 +360,7 @@ func TestInbox_rejectedTooLate(t *testing.T) {
 	assert.Empty(t, r.out)
 }
 
-// gated are two agents in a chat, of which the first says nothing without a person's yes, and
-// the second nothing at all.
+// gated starts a chat of two agents: messages of the first need approval, the second is muted.
 func (st *stage) gated(flags ...string) (claude, codex *coder) {
 	st.t.Helper()
 	claude, codex = st.coder("claude"), st.coder("codex")
@@ -377,7 +371,7 @@ func (st *stage) gated(flags ...string) (claude, codex *coder) {
 	return claude, codex
 }
 
-// A message that waited for a person when its chat is stopped is named, since nobody will get it.
+// When a chat is stopped, the command names the message that waited for approval and is now not delivered.
 func TestChatStop_namesWhatWaited(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -392,7 +386,7 @@ func TestChatStop_namesWhatWaited(t *testing.T) {
 	assert.NotContains(t, strings.Join(codex.received(), "\n"), "the plan")
 }
 
-// Nor is one that waits for whom a chat has been taken from; `chat list` says so where nothing is typed at all.
+// The same holds when the target is removed from the chat. `chat list` says so if everything is stopped.
 func TestChatRemove_namesWhatWaited(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -412,7 +406,7 @@ func TestChatRemove_namesWhatWaited(t *testing.T) {
 	require.Zero(t, code, out)
 	assert.Contains(t, out, "everything is stopped: intercom chat resume --all")
 
-	// Nor one whose pane is given back, or ends.
+	// The same holds for release, session end and uninstall.
 	for _, gives := range [][]string{{"release", codex.pane}, {"session", "end", codex.pane, "--force"}, {"uninstall"}} {
 		who := codex
 		if gives[0] == "uninstall" {
@@ -431,7 +425,7 @@ func TestChatRemove_namesWhatWaited(t *testing.T) {
 	}
 }
 
-// askedAbout has an agent say something, and waits until a person is to decide about it.
+// askedAbout has an agent say something, and waits until a person has to decide about it.
 func (st *stage) askedAbout(a *coder, text string) (held api.Held) {
 	st.t.Helper()
 	a.do(":turn say " + text)
@@ -442,7 +436,7 @@ func (st *stage) askedAbout(a *coder, text string) (held api.Held) {
 	return held
 }
 
-// toDecide waits until one message waits for a person's yes, and nothing else is under way.
+// toDecide waits until exactly one message waits, for a person's decision.
 func (st *stage) toDecide() (held api.Held) {
 	st.t.Helper()
 	tmuxtest.WaitFor(st.t, "a person is to decide", func() bool {
@@ -456,7 +450,7 @@ func (st *stage) toDecide() (held api.Held) {
 	return held
 }
 
-// shell is one in a pane of its own, that nobody adopted.
+// shell starts a shell in a pane of its own that nobody adopted.
 func (st *stage) shell() (pane string) {
 	st.t.Helper()
 	pane = st.NewPane("env", "PS1=$ ", "ENV=", "sh", "-i")
@@ -464,11 +458,10 @@ func (st *stage) shell() (pane string) {
 	return pane
 }
 
-// sidecarSocket is where the sidecar listens.
+// sidecarSocket is the socket that the sidecar has published.
 func (st *stage) sidecarSocket() string { return st.Run("show-options", "-sqv", "@intercom-socket") }
 
-// plainCall is a program that gives a person's yes to the sidecar at a socket, without asking
-// anybody: plaincall SOCKET ID.
+// plainCall is a program that sends an approval to the sidecar's socket without asking anybody: plaincall SOCKET ID.
 func plainCall() {
 	ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
 	defer cancel()

@@ -20,10 +20,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// An agent rests, and shows a composer that nobody knows, as after an update: nothing is
-// typed, and after a minute a person is told once what of it is not recognised. On a
-// person's word it is typed, and on nobody else's: not from inside its own pane, by a
-// grandchild, without a terminal, by run-shell, nor by a new window in which nobody presses y.
+// If an agent rests with a composer that is not recognised, as after an update, nothing is typed, and after a minute a person is
+// told once what is not recognised. Only a person's yes has the message typed: not a command from inside the agent's pane, by a
+// grandchild, without a terminal, by run-shell, or in a new window in which nobody presses y.
 func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -97,7 +96,7 @@ func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	asked := func(one, path string) (window string) {
 		t.Helper()
 		tmuxtest.WaitFor(t, "nothing but its screen in the way", func() bool {
-			reason := st.held()[0].Reason // for a moment, what it ran was in front
+			reason := st.held()[0].Reason // for a moment its child was in the foreground
 			return reason == message.UnknownScreen || reason == message.NotEmpty
 		})
 		window = st.shell()
@@ -157,7 +156,7 @@ func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	assert.Contains(t, out, "submitted")
 }
 
-// The list fits a terminal of 80 columns, and keeps who, since when and why.
+// The list fits a terminal of 80 columns and still shows who, since when and why.
 func TestInbox_listFitsATerminal(t *testing.T) {
 	t.Parallel()
 	all := []api.Held{{
@@ -177,7 +176,7 @@ func TestInbox_listFitsATerminal(t *testing.T) {
 	assert.Regexp(t, `(?m)^4d0c8ed2  claude  codex  03-01 12:00  held: `, out.String())
 }
 
-// Below the list stands once what lets the first go that waits for a person's word, and nothing where none does.
+// Below the list stands the command for the first message that waits for approval; nothing stands there if none does.
 func TestInbox_listNamesTheNextStep(t *testing.T) {
 	t.Parallel()
 	waits := func(end string) (h api.Held) {
@@ -207,7 +206,7 @@ func TestInbox_listNamesTheNextStep(t *testing.T) {
 	}
 }
 
-// Of what waits for a person's word they see who asks for it and why, and a reply is offered only where somebody would get it.
+// The list says why and by which policy a person is asked. A reply is offered only if somebody would get it.
 func TestInbox_saysWhyAPersonIsAsked(t *testing.T) {
 	t.Parallel()
 	h := api.Held{
@@ -218,7 +217,7 @@ func TestInbox_saysWhyAPersonIsAsked(t *testing.T) {
 	a := &app{env: env{Stdout: &out}}
 	a.showInbox([]api.Held{h})
 	assert.Contains(t, out.String(), "held: waiting for approval (it deletes files, by guard.lua:7)")
-	h.Reason = "it deletes files" // a policy's own hold
+	h.Reason = "it deletes files" // a policy's own reason
 	assert.Equal(t, "held: it deletes files, by guard.lua:7", heldWhy(h))
 	h.Reason, h.Asked = message.InComposer, nil
 	assert.Equal(t, "held: draft in the composer", heldWhy(h))
@@ -234,7 +233,7 @@ func TestInbox_saysWhyAPersonIsAsked(t *testing.T) {
 	assert.Contains(t, out.String(), "decide   intercom inbox approve, edit or reject 4d0c8ed2\n")
 }
 
-// What waits for something else does not listen to a person's word: a draft is a draft.
+// A person cannot release a message that waits for something else, such as a draft in the composer.
 func TestInbox_releaseChangesNothingElse(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -261,13 +260,13 @@ func TestInbox_releaseChangesNothingElse(t *testing.T) {
 
 // Helpers.
 
-// coder is a stand-in for an agent in a pane, as a program of its name.
+// coder is a stand-in for an agent in a pane, under the agent's name.
 type coder struct {
 	st                       *stage
 	kind, pane, log, control string
 }
 
-// coder starts one in a window of its own.
+// coder starts a stand-in in a window of its own.
 func (st *stage) coder(kind string) *coder {
 	st.t.Helper()
 	a := st.coderOf(kind)
@@ -277,7 +276,7 @@ func (st *stage) coder(kind string) *coder {
 	return a
 }
 
-// coderOf is one that runs nowhere yet.
+// coderOf is a stand-in that does not run yet.
 func (st *stage) coderOf(kind string) *coder {
 	st.t.Helper()
 	program := filepath.Join(st.home, kind)
@@ -285,7 +284,7 @@ func (st *stage) coderOf(kind string) *coder {
 	return &coder{st: st, kind: kind, log: program + ".jsonl", control: program + ".ctl"}
 }
 
-// command is what starts it.
+// command is the command that starts the stand-in.
 func (a *coder) command(flags ...string) []string {
 	program := filepath.Join(a.st.home, a.kind)
 	return append([]string{
@@ -301,7 +300,7 @@ func (a *coder) do(command string) {
 	tmuxtest.WaitFor(a.st.t, command, func() bool { return len(a.records(persona.EventCommand)) > before })
 }
 
-// records are what it has written down of one kind.
+// records are the stand-in's log records of one event.
 func (a *coder) records(event string) (all []persona.Record) {
 	data, _ := os.ReadFile(a.log)
 	for line := range strings.Lines(string(data)) {
@@ -320,7 +319,7 @@ func (a *coder) received() (all []string) {
 	return all
 }
 
-// keys is everything that came to it from its terminal.
+// keys is everything that the stand-in read from its terminal.
 func (a *coder) keys() string {
 	var all []byte
 	for _, r := range a.records(persona.EventRead) {
@@ -329,13 +328,13 @@ func (a *coder) keys() string {
 	return string(all)
 }
 
-// held is the inbox.
+// held are the messages in the inbox.
 func (st *stage) held() []api.Held {
 	st.t.Helper()
 	return askOf(st, api.Inbox)
 }
 
-// notices are what people were told.
+// notices are the notices that people got.
 func (st *stage) notices() (all []string) {
 	st.t.Helper()
 	for _, e := range st.told(api.LogQuery{Notices: true}) {
@@ -346,7 +345,7 @@ func (st *stage) notices() (all []string) {
 	return all
 }
 
-// waitLong waits for what takes minutes by itself.
+// waitLong waits for what may take minutes.
 func waitLong(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	for late := time.Now().Add(4 * tmuxtest.Patience); !cond(); time.Sleep(50 * time.Millisecond) {

@@ -17,8 +17,8 @@ func (n never) Read([]byte) (int, error) {
 	select {}
 }
 
-// A command that waits for its input ends when it is told to: the first signal has been taken by
-// then, and nothing else would end it.
+// A command that waits for its input ends when its context is cancelled. The first signal has been caught by then, so nothing
+// else would end it.
 func TestS24_InputThatNeverComes(t *testing.T) {
 	for _, args := range [][]string{{"send", "ada", "--file", "-"}, {"brakes", "try", "-"}} {
 		ctx, cancel := context.WithCancel(t.Context())

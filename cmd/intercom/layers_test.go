@@ -20,8 +20,7 @@ import (
 
 const module = "github.com/tmux-intercom/tmux-intercom/"
 
-// layers says which packages of ours each package may import. Imports go downwards only;
-// within a row only where it is said here.
+// layers says which of our packages each package may import. Imports go downwards only, and within a row only if it is said here.
 var layers = map[string][]string{
 	"sidecar/message": {},
 
@@ -62,7 +61,7 @@ var layers = map[string][]string{
 	"sidecar/tmux":                {"sidecar/tmux/command", "sidecar/tmux/native", "sidecar/foreign", "sidecar/process", "sidecar/gate"},
 	"sidecar/tmux/native":         {"sidecar/gate"},
 	"sidecar/tmux/tmuxtest":       {"sidecar/tmux/native"},                               // for tests: nothing that is linked imports it
-	"sidecar/persona":             {"sidecar/own", "sidecar/profile", "sidecar/process"}, // for tests, as all of these
+	"sidecar/persona":             {"sidecar/own", "sidecar/profile", "sidecar/process"}, // for tests, like the following
 	"sidecar/persona/program":     {"sidecar/persona"},
 	"sidecar/persona/personatest": {"sidecar/programtest"},
 	"sidecar/picturetest":         {}, // likewise
@@ -107,7 +106,7 @@ var layers = map[string][]string{
 		"sidecar/service", "sidecar/talk", "sidecar/link", "sidecar/secret", "sidecar/own", "sidecar/claim", "sidecar/repository", "sidecar/door", "scripting/policy",
 	},
 
-	// The sidecar asks policies and never runs one: only the worker knows Lua.
+	// The sidecar asks policies but never runs one: only the worker knows Lua.
 	"scripting/policy": {"sidecar/message"},
 	"scripting/wire":   {"scripting/policy"},
 	"scripting/worker": {"scripting/policy", "scripting/wire", "sidecar/message", "sidecar/sanitise", "sidecar/spelling", "sidecar/inherited"},
@@ -117,14 +116,14 @@ var layers = map[string][]string{
 	"docs/skill":       {},
 
 	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/waits", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/link", "sidecar/hub", "sidecar/tunnel", "sidecar/claim", "sidecar/spelling", "sidecar/manpage", "sidecar/clocktest"},
-	// For computers without a NATS server; what it must share with the other program is in sidecar/hub.
+	// For computers without a NATS server. What both programs share is in sidecar/hub.
 	"cmd/intercom-hub": {"sidecar/hub", "sidecar/link", "sidecar/registry", "sidecar/inherited", "sidecar/manpage"},
 
-	"sidecar": {}, // a comment
+	"sidecar": {}, // holds only a comment
 }
 
-// onlyIn says who may import what is not ours: every module from outside, and what of the
-// standard library opens a door that has one keeper.
+// onlyIn says who may import what is not ours: every module from outside, and those packages of the standard library that only
+// some of our packages may use.
 var onlyIn = map[string][]string{
 	"charm.land/bubbletea/v2":                        {"sidecar/ui"},
 	"github.com/charmbracelet/x/ansi":                {"sidecar/delta", "sidecar/screen", "sidecar/plain", "cmd/intercom"},
@@ -161,12 +160,12 @@ var onlyIn = map[string][]string{
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
 	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "sidecar/powercuttest", "scripting", "cmd/intercom"},
 	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest", "sidecar/porttest", "sidecar/powercuttest"},
-	// Calling methods by name keeps the linker from leaving out the methods that nobody calls.
+	// Both call methods by name, which keeps the linker from dropping methods that nobody calls.
 	"text/template": {},
 	"html/template": {},
 }
 
-// pure are the packages that know neither files nor other programs nor time.
+// pure are the packages that know no files, no other programs and no time.
 var pure = []string{
 	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/plain", "sidecar/registry", "sidecar/route",
 	"sidecar/hooks", "sidecar/brakes", "sidecar/waits", "sidecar/aea", "sidecar/handshake", "sidecar/spelling", "sidecar/shown", "sidecar/secret",
@@ -176,7 +175,7 @@ var pure = []string{
 func TestLayers_importsGoDownwards(t *testing.T) {
 	ofSources(t)
 	seen := map[string]bool{}
-	// A file that only some systems or builds have may import too.
+	// Files that exist only on some systems or in some builds import too.
 	for _, build := range [][]string{{"GOOS=linux"}, {"GOOS=darwin"}, {"GOOS=freebsd"}, {"GOFLAGS=-tags=teeth"}, {"GOFLAGS=-tags=soak"}} {
 		for _, p := range listed(t, build, "-json=ImportPath,Imports", "./...") {
 			name := strings.TrimPrefix(p.ImportPath, module)
@@ -207,8 +206,7 @@ func TestLayers_importsGoDownwards(t *testing.T) {
 	}
 }
 
-// Of sync, pure code may have a value that is made when it is first asked for, and room that goes from one call to the next and
-// tells nothing of it.
+// From sync, pure code may use only a value that is computed once, and a pool of buffers.
 func TestLayers_pureCodeReadsNoClockAndSharesNothing(t *testing.T) {
 	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
 	for _, name := range pure {
@@ -248,13 +246,13 @@ func TestLayers_linked(t *testing.T) {
 
 // Helpers.
 
-// goPackage is what of go list's answer is used.
+// goPackage is the part of go list's output that is used here.
 type goPackage struct {
 	ImportPath, Name, Dir, Doc string
 	Imports                    []string
 }
 
-// listed asks go list, at the top of the repository.
+// listed runs go list at the top of the repository.
 func listed(t *testing.T, environ []string, args ...string) []goPackage {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)

@@ -20,8 +20,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
 )
 
-// A real Claude Code on one computer hands a task to a real Codex on another, by its own MCP client alone: that
-// is refused until init.lua there allows it. What becomes of it comes back into Claude's composer.
+// A real Claude Code on one computer hands a task to a real Codex on another through its own MCP client alone. That is refused
+// until the other computer's init.lua allows it. Notices of the task's progress come back into Claude's composer.
 func TestLab_N2_M7_aRealAgentStartsOneElsewhere(t *testing.T) {
 	t.Parallel()
 	lab := labtest.New(t, labtest.Claude, labtest.Codex)
@@ -44,7 +44,7 @@ func TestLab_N2_M7_aRealAgentStartsOneElsewhere(t *testing.T) {
 	}
 	st.until("they know each other", func() bool { return known(here, "raspi").Present && known(raspi, "workstation").Present })
 
-	// It finds the other computer, and may not start anything there.
+	// Claude finds the other computer and may not start anything there.
 	var listed []api.Computer
 	text := st.calls("list_computers", map[string]any{})
 	require.NoError(t, json.Unmarshal([]byte(text), &listed), text)
@@ -58,7 +58,7 @@ func TestLab_N2_M7_aRealAgentStartsOneElsewhere(t *testing.T) {
 	assert.Equal(t, panes, raspi.Run("list-panes", "-a", "-F", "#{pane_id}"), "nothing has started")
 	assert.Contains(t, read(t, raspi.paths().Log), "refused to another computer")
 
-	// Its person allows it: Codex works, and Claude is told.
+	// The other computer's person allows it: Codex works, and Claude is told.
 	hub.joins(t, raspi.stage, "raspi", "computers = { workstation = { may = { 'send', 'answer', 'start', 'read' } } }, "+startsCodex(codex))
 	st.until("raspi allows it", func() bool { return slices.Contains(known(raspi, "workstation").May, "start") })
 	var worker delegated
@@ -83,7 +83,7 @@ func TestLab_N2_M7_aRealAgentStartsOneElsewhere(t *testing.T) {
 	one := map[string]any{"computer": "raspi", "session_id": id}
 	assert.Contains(t, st.calls("get_session_data", one), strings.Fields(codex.Answers()[0])[0])
 
-	// It sends more, which goes the same way.
+	// A further message goes the same way.
 	one["message"] = "and the columns"
 	st.calls("send_message", one)
 	st.until("Codex hears that too", func() bool { return len(codex.Received()) == 2 })
@@ -91,7 +91,7 @@ func TestLab_N2_M7_aRealAgentStartsOneElsewhere(t *testing.T) {
 	told(2)
 }
 
-// labHub is an intercom-hub of its own HOME on loopback, with TLS.
+// labHub is an intercom-hub with a HOME of its own, on loopback, with TLS.
 type labHub struct {
 	program, home, url string
 }
@@ -123,7 +123,7 @@ func (h *labHub) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// joins has a stage be a computer of that name; lua is what else its init.lua says.
+// joins makes a stage a computer of that name; lua is the rest of its configuration.
 func (h *labHub) joins(t *testing.T, st *stage, name, lua string) {
 	t.Helper()
 	creds := filepath.Join(st.home, "link.creds")

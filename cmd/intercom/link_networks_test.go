@@ -25,9 +25,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Two computers, each with its own network, HOME and tmux server, joined as docs/computers.md says, with a NATS server between
-// them: they find each other; three sessions are in a chat; the cable is cut ten times while both send, the server and a sidecar
-// are killed in the middle: everything arrives once and in order. A revoked key is refused, and local work goes on.
+// Two computers, each with its own network, HOME and tmux server, are joined as docs/computers.md says, with a NATS server
+// between them. They find each other, and three sessions talk in a chat. Everything arrives once and in order although the cable
+// is cut ten times while both send, and the server and a sidecar are killed. A revoked key is refused, and local work goes on.
 func TestN1_N3_TwoNetworks(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("INTERCOM_LONG") == "" {
@@ -89,7 +89,7 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 						return
 					}
 					if from == "laptop" && i == all/2 {
-						n.kill(t, "server", "intercom-hub") // SIGKILL, no word to anybody
+						n.kill(t, "server", "intercom-hub") // without any notice to the sidecars
 						startHub()
 					}
 					if from == "server" && i == all/3 {
@@ -124,7 +124,7 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 		before := len(n.took("One"))
 		n.run("laptop", "intercom", "send", "One", "local work goes on", "--wait", "submitted")
 		assert.Len(t, n.took("One"), before+1)
-		n.run("server", "intercom", "send", "Sink", "the last word", "--wait", "submitted") // what had come before it is there by then
+		n.run("server", "intercom", "send", "Sink", "the last word", "--wait", "submitted") // anything sent before it has arrived
 		tmuxtest.WaitFor(t, "it has arrived", func() bool {
 			return slices.ContainsFunc(n.took("Sink"), func(s string) bool { return strings.HasSuffix(s, "the last word") })
 		})
@@ -135,8 +135,8 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 	})
 }
 
-// join starts a hub on server and joins both, as the document says it; may is what each may do at the other, lua what else server's
-// init.lua says. startHub starts the hub once more where it has ended.
+// join starts a hub on server and links both computers as the document says. may is what each may do at the other, lua is the
+// rest of server's configuration. startHub starts the hub again after it has ended.
 func (n *two) join(t *testing.T, may, lua string) (startHub func()) {
 	t.Helper()
 	var hub *exec.Cmd
@@ -159,13 +159,14 @@ func (n *two) join(t *testing.T, may, lua string) (startHub func()) {
 		}
 		return err == nil && line != ""
 	})
-	require.NotContains(t, line, "'") // it is split at its blanks
+	require.NotContains(t, line, "'") // because the line is split at blanks
 	t.Log(n.run("laptop", strings.Fields(line)...))
 	n.allows(may, lua)
 	return startHub
 }
 
-// allows writes into each init.lua what the other may do there, and limits that nothing here meets; lua is what else server's says.
+// allows writes into each init.lua what the other computer may do there, and limits too high to matter here; lua is the rest of
+// server's configuration.
 func (n *two) allows(may, lua string) {
 	n.t.Helper()
 	for name, other := range map[string]string{"laptop": n.name("server"), "server": "laptop"} {
@@ -187,7 +188,7 @@ func isHeld(err error) bool {
 	return ok && (e.ExitCode() == 4 || e.ExitCode() == 5)
 }
 
-// two is the two computers with what runs there.
+// two is the two computers with the programs that run there.
 type two struct {
 	*sshWorld
 	t *testing.T
@@ -204,7 +205,7 @@ func newTwo(t *testing.T, w *sshWorld) *two {
 	return n
 }
 
-// name is what a computer goes by.
+// name is the name of a computer in the link.
 func (n *two) name(of string) string {
 	if of == "server" {
 		return ownName()
@@ -230,13 +231,13 @@ func (n *two) run(name string, argv ...string) string {
 
 func (n *two) log(session string) string { return filepath.Join(n.dir, session+".jsonl") }
 
-// line starts a line program in a pane, and adopts it.
+// line starts a line program in a pane and adopts it.
 func (n *two) line(name, session string, args ...string) {
 	n.t.Helper()
 	n.lineAs("line", name, session, args...)
 }
 
-// lineAs is line, adopted as that.
+// lineAs is like line, with another profile.
 func (n *two) lineAs(as, name, session string, args ...string) {
 	n.t.Helper()
 	argv := append([]string{personatest.Program(n.t), "line", "--name", session, "--prompt", session + "> ", "--log", n.log(session)}, args...)
@@ -259,7 +260,7 @@ func (n *two) meet(here, there string) {
 	})
 }
 
-// sends has a person of a computer send a message, by a request alone: a process for each takes longer.
+// sends sends a message as a computer's person by a request to the sidecar, which is faster than a process for each.
 func (n *two) sends(name, to, text string) {
 	n.t.Helper()
 	p, err := api.Places(func(key string) string {
@@ -271,7 +272,7 @@ func (n *two) sends(name, to, text string) {
 	require.NotContains(n.t, []message.ReceiptState{message.Failed, message.Expired}, sent.Receipt.State, "%s: %s", text, sent.Receipt.Reason)
 }
 
-// gets waits until a session was given at least so many numbered texts from a computer, one after the other, from 0 on.
+// gets waits until a session has got at least that many numbered texts from a computer, in order from 0 on.
 func (n *two) gets(session, from string, least int) {
 	n.t.Helper()
 	numbered := regexp.MustCompile(from + ` (\d+)\.`)
@@ -288,7 +289,7 @@ func (n *two) gets(session, from string, least int) {
 	}
 }
 
-// took is what a program in a pane was given, in order.
+// took are the texts that a program in a pane was given, in order.
 func (n *two) took(session string) (all []string) {
 	n.t.Helper()
 	data, err := os.ReadFile(n.log(session))
@@ -322,7 +323,7 @@ func (n *two) kill(t *testing.T, name, program string) {
 	}
 }
 
-// killSidecar kills the sidecar of a computer. The next command starts it again.
+// killSidecar kills the sidecar of a computer and starts another.
 func (n *two) killSidecar(t *testing.T, name string) {
 	assert.NoError(t, unix.Kill(n.sidecar(t, name), unix.SIGKILL))
 	_, err := n.try(name, "intercom", "up")

@@ -24,8 +24,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Two computers, each with its own network, HOME, tmux server and sidecar, over ssh: what is sent both ways while the link is cut,
-// in two ways, arrives once and in order; a revoked key is refused, which is said, and local work goes on at both ends.
+// Two computers, each with its own network, HOME, tmux server and sidecar, are linked over ssh. What both send while the link is
+// cut, in two ways, arrives once and in order. A revoked key is refused, which is reported, and local work goes on at both ends.
 func TestN9_linkOverSSH(t *testing.T) {
 	t.Parallel()
 	w := newSSHWorld(t)
@@ -49,12 +49,12 @@ func TestN9_linkOverSSH(t *testing.T) {
 	const all, back = 1000, 100
 	for i := range all {
 		switch i {
-		case all / 4: // the network is gone for a moment
+		case all / 4: // cut the cable for a while
 			w.ip(t, "-n", w.ns("laptop"), "link", "set", "dev", "cable", "down")
 		case all / 2:
 			w.ip(t, "-n", w.ns("laptop"), "link", "set", "dev", "cable", "up")
 			n.gets("Far", "laptop", all/4+1)
-		case 3 * all / 4: // the connection is
+		case 3 * all / 4: // kill the ssh connection
 			w.cut(t)
 		}
 		n.sends("laptop", far, fmt.Sprintf("laptop %d.", i))
@@ -87,7 +87,7 @@ func TestN9_linkOverSSH(t *testing.T) {
 	assert.Equal(t, all, strings.Count(heard, "laptop "), "nothing came twice")
 }
 
-// What is wrong is said, with what to do.
+// Each failure is reported with what to do about it.
 func TestN9_whyNot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -117,7 +117,7 @@ func TestN9_whyNot(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist, "nothing was written")
 }
 
-// Whoever has no access any more is told where their credentials really are.
+// The hint to link again names the path where the credentials really are.
 func TestLinkSSH_namesTheCredentials(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -142,13 +142,13 @@ func TestLinkSSH_namesTheCredentials(t *testing.T) {
 
 // Helpers of the tests.
 
-// sshWorld is two computers, laptop and server, with a cable between them. On server runs sshd.
+// sshWorld is two computers, laptop and server, with a cable between them. sshd runs on server.
 type sshWorld struct {
 	dir, bin string
 	sshd     *exec.Cmd
 }
 
-// needs skips a test where it cannot have networks of its own, or a program is missing.
+// needs skips a test if it cannot have networks of its own or a program is missing.
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
@@ -161,7 +161,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// newNetworks makes the two, without sshd.
+// newNetworks makes the two computers, without sshd.
 func newNetworks(t *testing.T) *sshWorld {
 	t.Helper()
 	needs(t, "ip")
@@ -241,14 +241,14 @@ func (w *sshWorld) ip(t *testing.T, args ...string) {
 	assert.NoError(t, err, "%v: %s", args, out)
 }
 
-// in is a program on one of the two.
+// in is a command on one of the two.
 func (w *sshWorld) in(t *testing.T, name string, argv ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "ip", append([]string{"netns", "exec", w.ns(name), "env", "-i", "HOME=" + w.home(name), "PATH=" + w.bin + ":" + os.Getenv("PATH")}, argv...)...)
 	return cmd
 }
 
-// endAll ends everything in the network of one of the two.
+// endAll kills everything in the network of one of the two.
 func (w *sshWorld) endAll(name string) {
 	out, _ := exec.Command("ip", "netns", "pids", w.ns(name)).Output()
 	for pid := range strings.FieldsSeq(string(out)) {
@@ -258,7 +258,7 @@ func (w *sshWorld) endAll(name string) {
 	}
 }
 
-// cut ends the connections of ssh on server, but not the program that takes new ones.
+// cut kills the ssh connections on server, but not the daemon that accepts new ones.
 func (w *sshWorld) cut(t *testing.T) {
 	t.Helper()
 	out, err := exec.Command("ip", "netns", "pids", w.ns("server")).Output()
@@ -301,7 +301,7 @@ func (w *sshWorld) link(t *testing.T) *sshLink {
 	return l
 }
 
-// awaits waits until it says something.
+// awaits waits until a line of the output contains what.
 func (l *sshLink) awaits(t *testing.T, what string) {
 	t.Helper()
 	for {
@@ -333,7 +333,7 @@ func (d netDialer) Dial(network, address string) (net.Conn, error) {
 	}
 	done := make(chan dialled)
 	go func() {
-		runtime.LockOSThread() // unlocked where the thread is in its own network again
+		runtime.LockOSThread() // not unlocked if the thread cannot return to its own network
 		conn, err := func() (net.Conn, error) {
 			own, err := os.Open("/proc/thread-self/ns/net")
 			if err != nil {
@@ -348,7 +348,7 @@ func (d netDialer) Dial(network, address string) (net.Conn, error) {
 			if err := unix.Setns(int(its.Fd()), unix.CLONE_NEWNET); err != nil {
 				return nil, err
 			}
-			// One address: more are dialled by other threads.
+			// Only one address: for several, Go would dial from other threads.
 			conn, err := net.DialTimeout(network, strings.Replace(address, "localhost", "127.0.0.1", 1), 5*time.Second)
 			if unix.Setns(int(own.Fd()), unix.CLONE_NEWNET) == nil {
 				runtime.UnlockOSThread()
@@ -361,7 +361,7 @@ func (d netDialer) Dial(network, address string) (net.Conn, error) {
 	return r.conn, r.err
 }
 
-// connect connects with the credentials that one of the two keeps.
+// connect connects with the credentials of one of the two.
 func (w *sshWorld) connect(t *testing.T, name string) (*nats.Conn, error) {
 	t.Helper()
 	creds := filepath.Join(w.home(name), ".config", "intercom", "link.creds")

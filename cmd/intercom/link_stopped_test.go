@@ -23,9 +23,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The document's flow "Long-Running Task with Health Check" by commands that agents run in their panes, on two computers with a
-// network, HOME and tmux server each, with its two messages as they stand there. Then the hub stops for some seconds, and the
-// sidecars do, one after the other, while messages go both ways: each arrives once and in order, unless its sender was told.
+// The document's flow "Long-Running Task with Health Check" works between two computers with a network, HOME and tmux server
+// each, by commands that agents run in their panes, with the document's two messages. Then the hub and both sidecars are stopped
+// for some seconds each while messages go both ways: each message arrives once and in order, unless its sender was told that it
+// failed.
 func TestT40_N3_TwoNetworksThatStop(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("INTERCOM_LONG") == "" {
@@ -49,7 +50,7 @@ func TestT40_N3_TwoNetworksThatStop(t *testing.T) {
 		master := n.session("laptop", "Master")
 		header := func(computer string, id any) string { return fmt.Sprintf("AI[%s:%s] | ", computer, id) }
 
-		// 1, 2: the master delegates a long task, and the worker begins with it.
+		// 1, 2: the master delegates a long task, and the worker begins it.
 		var started api.StartedSession
 		said := n.runs("Master", "intercom", "session", "start", "--json", "--computer", server, "--dir", n.home("server"), "--agent", worker, "--title", "X", "--message", "a long task")
 		require.NoError(t, json.Unmarshal([]byte(said), &started), said)
@@ -60,17 +61,17 @@ func TestT40_N3_TwoNetworksThatStop(t *testing.T) {
 		}
 		before := programs()
 
-		// 3, 4: the master asks, header and all; the worker gets that, with one header.
+		// 3, 4: the master asks with a header in its text; the worker gets the text with one header.
 		check := header("laptop", master.ID) + "Status check: Are you still working on X?"
 		n.runs("Master", "intercom", "send", server+"/"+string(there.ID), check)
 		n.hears("Worker", check)
 		assert.Len(t, n.took("Worker"), 2)
 
-		// 5: the worker tells how far it is, by the header that it has read.
+		// 5: the worker reports its progress to the session named in the header that it got.
 		progress := header(server, there.ID) + "Progress update: Currently at step 3 of 5, ETA 5 more minutes."
 		n.runs("Worker", "intercom", "send", "laptop/"+string(master.ID), progress)
 
-		// 6, 7: it goes on as the same program; the master has the update, and is told of the end.
+		// 6, 7: the worker goes on as the same program. The master gets the report, and a notice at the end.
 		n.hears("Master", progress)
 		assert.Equal(t, before, programs())
 		require.NoError(t, persona.Control(n.control("Worker"), ":say the task is done"))
@@ -80,10 +81,10 @@ func TestT40_N3_TwoNetworksThatStop(t *testing.T) {
 		const all, stopped = 60, 4 * time.Second
 		stop := func(pid int) {
 			assert.NoError(t, unix.Kill(pid, unix.SIGSTOP))
-			time.Sleep(stopped) // what is tested
+			time.Sleep(stopped) // the pause is what is tested
 			assert.NoError(t, unix.Kill(pid, unix.SIGCONT))
 		}
-		told := map[string][]int{} // of which it was told that it failed
+		told := map[string][]int{} // the messages whose sender was told of a failure
 		var mu sync.Mutex
 		done := make(chan struct{}, 2)
 		for from, to := range map[string]string{"laptop": server + "/Far", "server": "laptop/Near"} {
@@ -137,12 +138,12 @@ func TestT40_N3_TwoNetworksThatStop(t *testing.T) {
 
 func (n *two) control(session string) string { return filepath.Join(n.dir, session+".control") }
 
-// flags are those of a line program that takes commands.
+// flags are the flags of a line program that takes commands.
 func (n *two) flags(session string) []string {
 	return []string{"line", "--name", session, "--prompt", session + "> ", "--log", n.log(session), "--reply", "none", "--control", n.control(session)}
 }
 
-// runs is what a command says that a session runs in its pane.
+// runs has a session run a command in its pane, and returns the output.
 func (n *two) runs(session string, argv ...string) string {
 	n.t.Helper()
 	out := filepath.Join(n.dir, session+".out")
@@ -166,7 +167,7 @@ func (n *two) runs(session string, argv ...string) string {
 	return string(said)
 }
 
-// hears waits until a session has been given a text.
+// hears waits until a session has got a text.
 func (n *two) hears(session, text string) {
 	n.t.Helper()
 	tmuxtest.WaitFor(n.t, session+" hears "+text, func() bool {
@@ -177,7 +178,7 @@ func (n *two) hears(session, text string) {
 	})
 }
 
-// session is a session of a computer, by its name or id.
+// session is a session of a computer by its name or id.
 func (n *two) session(name, ref string) api.Session {
 	n.t.Helper()
 	out := n.run(name, "intercom", "session", "list", "--json")
@@ -202,7 +203,7 @@ func (n *two) pids(t *testing.T, name, program string) (all []int) {
 	return all
 }
 
-// sidecar is the process of a computer's sidecar.
+// sidecar is the process id of a computer's sidecar.
 func (n *two) sidecar(t *testing.T, name string) int {
 	out, err := n.try(name, "intercom", "status", "--json")
 	assert.NoError(t, err, out)

@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 )
 
-// One line carries all that another computer needs, which then asks for nothing but what a person's init.lua has to say.
+// One line carries everything that another computer needs. Joining with it writes the credentials and the init.lua.
 func TestN4_linkAddAndJoin(t *testing.T) {
 	t.Parallel()
 	desk, raspi := newLinkHome(t), newLinkHome(t)
@@ -54,7 +54,7 @@ func TestN4_linkAddAndJoin(t *testing.T) {
 	_, errs, code = raspi.run(words[1:]...)
 	assert.Zero(t, code, "twice is as good: %s", errs)
 
-	// Somebody who has an init.lua gets the line, and keeps the file.
+	// An existing init.lua is left alone, and the line to put into it is printed.
 	_, errs, code = desk.run("link", "add", "raspi")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errs, "has access already")
@@ -74,14 +74,14 @@ func TestN4_linkAddAndJoin(t *testing.T) {
 	assert.Contains(t, errs, "put this into")
 	assert.Equal(t, mine, other.read(t, "init.lua"))
 
-	// Who has joined one hub does not join another by accident.
+	// A computer that has joined one hub cannot join another by accident.
 	_, errs, code = raspi.run(strings.Fields(added.Line)[1:]...)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errs, "has joined already")
 	assert.Contains(t, errs, "rm ~/.config/intercom/link.creds")
 }
 
-// A token that was cut off, changed, or made by somebody who wants more than to be joined, writes nothing.
+// A token that was cut off, changed, or made to inject code into init.lua is refused, and nothing is written.
 func TestN5_tokensOfOthers(t *testing.T) {
 	t.Parallel()
 	h, err := hub.Open(filepath.Join(t.TempDir(), "hub"))
@@ -109,7 +109,7 @@ func TestN5_tokensOfOthers(t *testing.T) {
 
 // Helpers of the tests.
 
-// linkHome is a HOME.
+// linkHome is a HOME directory.
 type linkHome struct {
 	t   *testing.T
 	dir string

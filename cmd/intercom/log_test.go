@@ -45,7 +45,7 @@ func TestLog_limit(t *testing.T) {
 	assert.Empty(t, r.err, "just enough")
 }
 
-// Steps that the short form leaves out do not count: as many come as were asked for.
+// --limit counts only the steps that the short form shows.
 func TestLog_limitCountsWhatIsShown(t *testing.T) {
 	t.Parallel()
 	b := &fakeBackend{}
@@ -104,7 +104,7 @@ func TestLog_anotherTextThanWasSaid(t *testing.T) {
 	assert.NotContains(t, w.run("log").out, "ls -l")
 }
 
-// A subject stands above the words in the log as in the pane: that is no other text.
+// A subject stands above the text in the log, as in the pane, and does not count as another text.
 func TestLog_subject(t *testing.T) {
 	m := message.Envelope{ID: message.NewID(), From: message.Address{Name: "Ada"}, Subject: "the plan", Body: "now"}
 	d := message.Delivery{ID: message.NewID(), Message: message.Envelope{ID: m.ID, Subject: "the plan"}}
@@ -136,7 +136,7 @@ func TestLog_namesOfThoseWhoHaveLeft(t *testing.T) {
 	b.log = []message.Event{receipt}
 	assert.Contains(t, w.run("log").out, "to "+gone.Short()+": submitted")
 
-	// A message names those whom it was for, and so does the delivery beside each receipt, however long ago they ended.
+	// A message names its targets, and so does the delivery beside each receipt, however long ago they ended.
 	to := message.Envelope{ID: message.NewID(), From: message.Address{Name: "Ada"}, To: []message.Address{{Peer: gone, Name: "Cyd"}}, Body: "hi"}
 	b.log = []message.Event{{Seq: 1, Kind: "message", Message: &to}, receipt}
 	assert.Contains(t, w.run("log").out, "to Cyd: submitted")
@@ -144,7 +144,7 @@ func TestLog_namesOfThoseWhoHaveLeft(t *testing.T) {
 	b.log = []message.Event{receipt}
 	assert.Contains(t, w.run("log").out, "to Cyd: submitted")
 
-	// What is said in a chat is for all: the chat knows who was in it.
+	// A message in a chat is for all in it, so the chat names its former participants.
 	receipt.Delivery, receipt.Chat = nil, chat.ID
 	b.log, b.detail = []message.Event{receipt}, api.ChatDetail{Chat: chat}
 	assert.Contains(t, w.run("log").out, "to Cyd: submitted")
@@ -190,11 +190,11 @@ func TestFollow_goesOnWithTheNextSidecar(t *testing.T) {
 	}
 	w := newWorld(t)
 	b := &fakeBackend{detail: d, log: []message.Event{said("to the first")}}
-	b.streamed = func() { // as if another had taken its place
+	b.streamed = func() { // as if another sidecar had replaced it
 		b.status.PID, b.log = 2, []message.Event{said("to the second"), {Seq: 2, Chat: d.ID, Change: &over}}
 	}
 	w.serve(t, b)
-	w.succession = 20 * time.Second // it is not waited for that long
+	w.succession = 20 * time.Second // never waited for that long
 	r := w.run("chat", "show", "plans", "-f", "--json")
 	assert.Zero(t, r.code)
 	assert.Empty(t, r.err)
@@ -204,11 +204,11 @@ func TestFollow_goesOnWithTheNextSidecar(t *testing.T) {
 		oneValue(t, line, &e)
 		seqs = append(seqs, e.Seq)
 	}
-	assert.Equal(t, []int64{1, 2, 3, 4}, seqs, "what was, what came, and from the last event on") // the fake counts from there
+	assert.Equal(t, []int64{1, 2, 3, 4}, seqs, "what was, what came, and from the last event on") // the fake counts on from there
 	assert.Contains(t, r.out, "to the second")
 }
 
-// lines are a listener that can hang up on all who came.
+// lines is a listener that can hang up on all its clients.
 type lines struct {
 	net.Listener
 	mu   sync.Mutex
@@ -234,7 +234,7 @@ func (l *lines) hangUp() {
 	l.open = nil
 }
 
-// A reader that stands still, a pager above all, is cut off by a sidecar that runs on: it goes on from there.
+// A reader that stands still, such as a pager, is cut off by a running sidecar; it resumes after the last event that it got.
 func TestFollow_goesOnAfterItWasCutOff(t *testing.T) {
 	var at lines
 	b := &fakeBackend{log: []message.Event{{Seq: 1, Kind: "notice", Notice: "look"}}, streamed: at.hangUp}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The two commands of README, and those by which everything else is checked, are there.
+// The make targets that README names and that the checks use exist.
 func TestMake_targets(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestU26_manualPages: a page for each command that a person calls, which says what --help says and which man can show.
+// TestU26_manualPages checks that each command for people has a manual page with its summary, and that groff reads it without a
+// complaint.
 func TestU26_manualPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "share", "man1")
 	out, err := exec.Command(thisProgram(), "man", dir).CombinedOutput()

@@ -17,9 +17,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A real Claude Code hands a task to a real Codex, by its own MCP client alone: it starts it and sends
-// it more. What becomes of that comes back into its composer, which it never interrupts, and in which
-// a person's draft is left alone. A check of a worker that is at work is answered from what is seen.
+// A real Claude Code hands a task to a real Codex through its own MCP client: it starts a session and sends it more. The results
+// come back into its composer without interrupting an answer or touching a person's draft. A check of a worker at work is
+// answered from what the sidecar sees.
 func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 	t.Parallel()
 	st := newToolLab(t)
@@ -44,7 +44,7 @@ func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 		})
 	}
 
-	// It starts a worker, which answers; it is told so.
+	// Claude starts a worker, and is told when the worker has answered.
 	text := st.calls("start_session", map[string]any{"computer": "local", "project_dir": project, "title": "Worker Task", "message": "count the rows", "agent": "codex"})
 	var worker delegated
 	require.NoError(t, json.Unmarshal([]byte(text), &worker), text)
@@ -59,7 +59,7 @@ func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 	one := map[string]any{"computer": "local", "session_id": id}
 	assert.Contains(t, st.calls("get_session_data", one), "There are 41 rows.")
 
-	// C38: a worker that is at work is not asked; what is seen of it is the answer.
+	// C38: nothing is typed into a worker at work; the check is answered from what is seen of it.
 	stalls = true
 	one["message"] = "and the columns"
 	st.calls("send_message", one)
@@ -70,7 +70,7 @@ func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 	assert.Len(t, codex.Received(), 2, "nothing is typed: %s", text)
 	claude.WaitForIdle()
 
-	// What comes while a person types waits until that is gone.
+	// A notice that arrives while a person types waits until the draft is gone.
 	const draft = "rm -rf what-I-have-not-sent"
 	claude.Paste(draft)
 	claude.WaitForText(draft)
@@ -87,8 +87,8 @@ func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 	}
 }
 
-// M7 with a real Claude Code and its own MCP client: what it may not start, end or read is refused or
-// waits, and is logged; what a person approves with a key of theirs is started.
+// M7 with a real Claude Code and its own MCP client: what it may not start, end or read is refused or waits, and is logged. A
+// start that waits happens once a person approves it by a key.
 func TestLab_M7_whatARealAgentMay(t *testing.T) {
 	t.Parallel()
 	st := newToolLab(t)
@@ -128,8 +128,8 @@ func TestLab_M7_whatARealAgentMay(t *testing.T) {
 	assert.Equal(t, "AI[local:"+st.sessionIn(st.claude.Pane)+"] | count the rows", st.codex.Received()[0])
 }
 
-// A session that Claude Code runs in the background belongs to no pane: neither to that in which it was
-// started, whose name its service has in its environment, nor to that of another Claude Code.
+// A session that Claude Code runs in the background belongs to no pane: neither to the one in which it was started, although its
+// environment names that pane, nor to that of another Claude Code.
 func TestLab_O5_aSessionInTheBackground(t *testing.T) {
 	t.Parallel()
 	st := newToolLab(t)
@@ -140,7 +140,7 @@ func TestLab_O5_aSessionInTheBackground(t *testing.T) {
 	before := st.status().Sessions
 	require.Len(t, before, 2)
 
-	server := filepath.Join(st.run, "server") // which finds the sidecar without TMUX, that no session in the background has
+	server := filepath.Join(st.run, "server") // a background session has no TMUX, so this names the sidecar's server
 	tmuxtest.Program(t, server, strings.Replace(read(t, server), "PATH=", "INTERCOM_SERVER="+st.Socket+" PATH=", 1))
 	start := strings.TrimRight(read(t, filepath.Join(st.claude.Dir, "start")), "\n")
 	background := filepath.Join(st.claude.Dir, "background")
@@ -162,12 +162,11 @@ func TestLab_O5_aSessionInTheBackground(t *testing.T) {
 
 // Helpers.
 
-// toolLab has a real Claude Code whose own MCP client has our tools, and a real Codex that it may start
-// in one project.
+// toolLab has a real Claude Code whose MCP client has our tools, and a real Codex that it may start in one project.
 type toolLab struct {
 	*labStage
 	claude  *labAgent
-	codex   *labtest.Agent // as it is started
+	codex   *labtest.Agent // tells how it is started
 	project string
 }
 
@@ -175,7 +174,7 @@ func newToolLab(t *testing.T) *toolLab {
 	t.Helper()
 	lab := labtest.New(t, labtest.Claude, labtest.Codex)
 	st := &toolLab{labStage: newLabStage(t, lab)}
-	st.codex = lab.Start(st.Server, labtest.Codex) // writes its home, and how it is started
+	st.codex = lab.Start(st.Server, labtest.Codex) // writes its home and start script
 	st.codex.Stop()
 	st.project = st.codex.Work
 	st.configures("intercom.configure { " + startsCodex(st.codex) + " }\n")
@@ -184,7 +183,7 @@ func newToolLab(t *testing.T) *toolLab {
 	return st
 }
 
-// newLabStage is a stage with the newest tmux, and no plugin yet.
+// newLabStage is a stage on the newest tmux, without the plugin.
 func newLabStage(t *testing.T, lab *labtest.Lab) *labStage {
 	t.Helper()
 	all := tmuxtest.Versions(t)
@@ -193,12 +192,12 @@ func newLabStage(t *testing.T, lab *labtest.Lab) *labStage {
 	return st
 }
 
-// startsCodex is what init.lua says, so that a Codex is started where that one works, and as it was.
+// startsCodex is the part of init.lua that lets Codex be started in the working directory of that one, by its start script.
 func startsCodex(codex *labtest.Agent) string {
 	return fmt.Sprintf("sessions = { allow = { 'codex' }, roots = { %q } }, profiles = { codex = { start = { %q } } }", codex.Work, filepath.Join(codex.Dir, "start"))
 }
 
-// claudeWithTools is a real Claude Code with our tools, which it may use.
+// claudeWithTools is a real Claude Code that has our tools and may use them.
 func (st *labStage) claudeWithTools() *labAgent {
 	st.t.Helper()
 	server := filepath.Join(st.run, "server")
@@ -213,8 +212,7 @@ func (st *labStage) claudeWithTools() *labAgent {
 	})), st}
 }
 
-// answers are what its tools have said. That comes in an exchange of its own, in which its user says
-// nothing.
+// answers are the results of Claude's tool calls. Each comes in an exchange of its own, without words of the user.
 func (st *toolLab) answers() (all []string) {
 	for _, x := range st.claude.Conversation() {
 		for _, r := range x.Results {
@@ -226,7 +224,7 @@ func (st *toolLab) answers() (all []string) {
 	return all
 }
 
-// calls has Claude's model call a tool, and returns what that said.
+// calls has Claude's model call a tool and returns the result.
 func (st *toolLab) calls(tool string, arguments map[string]any) string {
 	st.t.Helper()
 	text, err := json.Marshal(arguments)

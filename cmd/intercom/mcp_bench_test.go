@@ -17,9 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// BenchmarkQ9_M6_MCP measures `intercom mcp` as an agent meets it: a process until its list of tools is
-// there, a call of one that runs, and a wait for messages from the call that sends one until it is
-// handed over.
+// BenchmarkQ9_M6_MCP measures `intercom mcp` as an agent uses it: the time from a new process to its list of tools, the time of
+// one call, and the time from sending a message until a waiting call has it.
 func BenchmarkQ9_M6_MCP(b *testing.B) {
 	program := build(b)
 	st := newStage(b, tmuxtest.Versions(b)[0])
@@ -48,7 +47,7 @@ func BenchmarkQ9_M6_MCP(b *testing.B) {
 	if sessions[0].Agent != "claude" {
 		me = sessions[1].ID
 	}
-	claude.do(":turn hold") // what comes waits, to be asked for
+	claude.do(":turn hold") // so that messages wait to be fetched
 	out, code := st.intercom("send", claude.pane, "work", "--timeout", "1m")
 	require.Zero(b, code, out)
 

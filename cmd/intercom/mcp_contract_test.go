@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// documentTools are the tools of the collaboration document with the arguments that it gives them, and
-// the two that find what these name. Its own example leaves out no argument of start_session; a session
-// that is told nothing yet is one as well (T29).
+// documentTools are the tools of the collaboration document with its arguments, and the two that list sessions and computers. The
+// document's example gives every argument of start_session, but a session may also start without a message (T29).
 var documentTools = []string{
 	"start_session(computer string, project_dir string, title string, [message string])",
 	"get_session_data(computer string, session_id string)",
@@ -24,14 +23,14 @@ var documentTools = []string{
 	"list_computers()",
 }
 
-// moreArguments are what we give these beside, none of them needed.
+// moreArguments are the optional arguments that we add to these.
 var moreArguments = map[string]string{
 	"start_session":    "agent string, project_path string, thinking_mode string",
 	"get_session_data": "since_timestamp string, tail_chars integer, until_timestamp string",
 	"send_message":     "close_link boolean, direct boolean",
 }
 
-// moreTools are the others, for an agent that may be lead or teammate.
+// moreTools are the other tools, for an agent that may be lead or teammate.
 var moreTools = []string{
 	"check_messages([wait_s number])",
 	"reply(message_id string, message string)",
@@ -52,8 +51,7 @@ var moreTools = []string{
 	"aea_thread(conversation_id string, [repository string])",
 }
 
-// Every tool with its arguments, those it needs and their types, as a real process lists them: nothing
-// is missing, nothing is there that is not written down here, and a prefix changes nothing but names.
+// A real process lists exactly these tools, with exactly these arguments and their types. A prefix changes only the names.
 func TestM1_T37_toolsAndArguments(t *testing.T) {
 	t.Parallel()
 	want := slices.Clone(moreTools)
@@ -80,7 +78,7 @@ func TestM1_T37_toolsAndArguments(t *testing.T) {
 	}
 }
 
-// signature is a tool with its arguments: those it needs in their order, then the others by name.
+// signature is a tool with its arguments: the required ones in their order, then the others by name.
 func signature(tool *sdk.Tool) string {
 	properties, needed := propertiesOf(tool), requiredOf(tool)
 	var arguments []string

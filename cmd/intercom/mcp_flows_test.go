@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The document's flow "Delegating a Task", a paragraph a step.
+// The document's flow "Delegating a Task", one paragraph for each step.
 func TestT39_delegatingATask(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -25,7 +25,7 @@ func TestT39_delegatingATask(t *testing.T) {
 	master := st.coderIn("claude", project)
 	tools := st.mcpIn(master)
 
-	// 2: start_session returns with the id.
+	// 2: start_session returns the session's id.
 	var begun delegated
 	into(t, calls(t, tools, "start_session", map[string]any{"computer": "local", "project_dir": project, "title": "Worker Task", "message": "/next-work"}), &begun)
 	require.Equal(t, "started", begun.Status)
@@ -33,15 +33,15 @@ func TestT39_delegatingATask(t *testing.T) {
 	worker := st.started(t, begun.SessionID)
 	session := map[string]any{"computer": "local", "session_id": string(begun.SessionID)}
 
-	// 3: the worker receives the command, with the header of its master, once.
+	// 3: the worker receives the command once, with the header of its master.
 	worker.gets(t, "/next-work")
 	assert.Equal(t, []string{"AI[local:" + me + "] | /next-work"}, worker.received())
 
-	// 4: it works by itself.
+	// 4: the worker works on its own.
 	tmuxtest.WaitFor(t, "it works", func() bool { return sessionsOf(t, tools)["Worker-Task"].State == message.Working })
 	assert.Empty(t, master.received(), "nothing is told before its end")
 
-	// 5: what it says meanwhile is read, and nothing is typed for that.
+	// 5: the master reads the worker's words meanwhile; nothing is typed for that.
 	keys, read := worker.keys(), api.SessionWords{}
 	tmuxtest.WaitFor(t, "its words", func() bool {
 		into(t, calls(t, tools, "get_session_data", session), &read)
@@ -49,10 +49,10 @@ func TestT39_delegatingATask(t *testing.T) {
 	})
 	assert.Equal(t, keys, worker.keys())
 
-	// 6: it is done, and stops.
+	// 6: the worker has finished, and stops.
 	worker.do(":go")
 
-	// 7: the master is told, once, and not of more than that.
+	// 7: the master is told once, and of nothing else.
 	notice := `AI[local:` + string(begun.SessionID) + `] | [notice] "Worker Task" stopped: turn ended`
 	master.gets(t, notice)
 	tmuxtest.WaitFor(t, "it rests", func() bool { return sessionsOf(t, tools)["Worker-Task"].State != message.Working })
@@ -70,7 +70,7 @@ func TestT20_longRunningTaskWithHealthCheck(t *testing.T) {
 	master := st.coderIn("claude", project)
 	tools := st.mcpIn(master)
 
-	// 1, 2: a long task, and its worker at it.
+	// 1, 2: a long task, and a worker that works on it.
 	var begun delegated
 	into(t, calls(t, tools, "start_session", map[string]any{"computer": "local", "project_dir": project, "title": "X", "message": "a long task"}), &begun)
 	worker := st.started(t, begun.SessionID)
@@ -79,8 +79,8 @@ func TestT20_longRunningTaskWithHealthCheck(t *testing.T) {
 	own := st.mcpIn(worker)
 	tmuxtest.WaitFor(t, "it works", func() bool { return sessionsOf(t, tools)["X"].State == message.Working })
 
-	// 3, 4: the check. Nothing is typed into an agent at work: the master is answered from what is
-	// seen of it, and the check itself waits.
+	// 3, 4: the check. Nothing is typed into an agent at work: the master is answered from what the sidecar sees of it, and the
+	// check itself waits.
 	check := "Status check: Are you still working on X?"
 	sent := calls(t, tools, "send_message", map[string]any{
 		"computer": "local", "session_id": string(begun.SessionID), "message": "AI[local:" + me + "] | " + check,
@@ -89,25 +89,25 @@ func TestT20_longRunningTaskWithHealthCheck(t *testing.T) {
 	master.gets(t, `[notice] "X" is working since`)
 	assert.Len(t, worker.received(), 1)
 
-	// 5: the worker says how far it is.
+	// 5: the worker reports its progress.
 	progress := "AI[local:" + string(begun.SessionID) + "] | Progress update: Currently at step 3 of 5, ETA 5 more minutes."
 	said := calls(t, own, "send_message", map[string]any{"computer": "local", "session_id": me, "message": progress})
 	require.False(t, said.IsError, textOfResult(said))
 	master.gets(t, progress)
 	assert.Contains(t, master.received(), progress, "one header")
 
-	// 6: it is at work as before, in the same process.
+	// 6: the worker goes on as before, in the same process.
 	assert.Len(t, worker.records(persona.EventReady), 1)
 	assert.Equal(t, message.Working, sessionsOf(t, tools)["X"].State)
 
-	// 7: the master goes on watching, until the end; then the check is asked, with one header.
+	// 7: the master is told of the end, and the check is then typed with one header.
 	worker.do(":go")
 	worker.gets(t, check)
 	assert.True(t, strings.HasPrefix(worker.received()[1], "AI[local:"+me+"] | "+check), worker.received()[1])
 	master.gets(t, `"X" stopped: turn ended`)
 }
 
-// sessionsOf are those of list_sessions, by name.
+// sessionsOf are the sessions of list_sessions, by name.
 func sessionsOf(t *testing.T, tools *sdk.ClientSession) map[string]api.Session {
 	t.Helper()
 	var all []api.Session
@@ -119,7 +119,7 @@ func sessionsOf(t *testing.T, tools *sdk.ClientSession) map[string]api.Session {
 	return named
 }
 
-// masterOf is the id of the session that started another.
+// masterOf is the id of the session that started the worker.
 func masterOf(t *testing.T, tools *sdk.ClientSession, worker message.ID) string {
 	t.Helper()
 	for _, one := range sessionsOf(t, tools) {

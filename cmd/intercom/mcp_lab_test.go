@@ -23,8 +23,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The official clients list the tools and call each of them, below an agent as its servers are: the TypeScript
-// SDK of either protocol revision, and the inspector.
+// The official clients, started by an agent as it starts its servers, list the tools and call each of them: the TypeScript SDK
+// with either protocol revision, and the inspector.
 func TestLab_M1_M6_T37_officialClients(t *testing.T) {
 	t.Parallel()
 	lock, err := os.ReadFile("testdata/mcp/package-lock.json")
@@ -47,7 +47,7 @@ func TestLab_M1_M6_T37_officialClients(t *testing.T) {
 	}
 }
 
-// officialStage has an agent whose servers are started by an official client.
+// officialStage has an agent that starts the official clients.
 type officialStage struct {
 	*stage
 	modules string
@@ -55,7 +55,7 @@ type officialStage struct {
 	scripts int
 }
 
-// officialClient lists tools, or calls one.
+// officialClient lists tools or calls one.
 type officialClient interface {
 	list() []byte
 	call(tool string, arguments map[string]any) []byte
@@ -70,7 +70,7 @@ func (st *officialStage) drivesAllTools(t *testing.T, connect func(*officialStag
 	}
 	st.startsClaudeBy(t)
 	st.lead = st.coderIn("claude", project)
-	st.lead.do(":reply none") // a chat is stopped before its limit is reached
+	st.lead.do(":reply none") // so that the chat does not reach its limit before it is stopped
 	client := connect(st)
 
 	var listed sdk.ListToolsResult
@@ -123,7 +123,7 @@ func (st *officialStage) drivesAllTools(t *testing.T, connect func(*officialStag
 	}
 	st.started(t, worker.SessionID).gets(t, "/next-work")
 	does("list_sessions", nil, `"title":"Worker Task"`)
-	until(t, func() bool { // its transcript is read a moment after it was written
+	until(t, func() bool { // the transcript is read a moment after it was written
 		text, failed := say("get_session_data", with(map[string]any{"tail_chars": 4000}))
 		return !failed && strings.Contains(text, "/next-work")
 	})
@@ -151,7 +151,7 @@ func (st *officialStage) drivesAllTools(t *testing.T, connect func(*officialStag
 		"to": "claude-other", "to_path": other, "type": "question", "subject": "Rows", "message": "how many rows fit", "conversation_id": "rows", "repository": project,
 	}, `"message_id"`)
 	does("aea_check", map[string]any{"repository": project}, `"messages"`)
-	until(t, func() bool { // what came of it: no agent works there
+	until(t, func() bool { // the answer says that no agent works there
 		text, failed := say("aea_list", map[string]any{"repository": project})
 		return !failed && strings.Contains(text, "Re: Rows")
 	})
@@ -159,7 +159,7 @@ func (st *officialStage) drivesAllTools(t *testing.T, connect func(*officialStag
 	assert.Empty(t, uncalled, "each tool is called")
 }
 
-// runs has the agent run a script as it runs its servers. In it SERVER is the program that serves MCP.
+// runs has the agent run a script as it runs its servers. $SERVER in the script is the program that serves MCP.
 func (st *officialStage) runs(script string) {
 	st.t.Helper()
 	st.scripts++
@@ -169,12 +169,12 @@ func (st *officialStage) runs(script string) {
 	st.lead.do(":run " + file)
 }
 
-// typescript is the official client of a revision.
+// typescript is the official client with a protocol revision.
 func (st *officialStage) typescript(revision string) officialClient {
 	st.t.Helper()
 	program, err := os.ReadFile("testdata/mcp/client.mjs")
 	require.NoError(st.t, err)
-	file := filepath.Join(st.run, "client.mjs") // modules are looked for beside it
+	file := filepath.Join(st.run, "client.mjs") // modules are looked for beside this file
 	require.NoError(st.t, os.WriteFile(file, program, 0o600))
 	require.NoError(st.t, os.Symlink(st.modules, filepath.Join(st.run, "node_modules")))
 	for _, pipe := range []string{".in", ".out"} {
@@ -225,7 +225,7 @@ func (c *typescriptClient) line() []byte {
 	return line
 }
 
-// inspector is the official inspector, a process for each call.
+// inspector is the official inspector, one process for each call.
 func (st *officialStage) inspector() officialClient { return &inspector{st: st} }
 
 type inspector struct {
@@ -233,7 +233,7 @@ type inspector struct {
 	calls int
 }
 
-func (c *inspector) list() []byte { return c.run("tools/list --strict") } // it finds nothing wrong with the schemas
+func (c *inspector) list() []byte { return c.run("tools/list --strict") } // --strict: it finds no fault in the schemas
 
 func (c *inspector) call(tool string, arguments map[string]any) []byte {
 	words := "tools/call --tool-name " + tool

@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The program that serves an agent's tools is in no sandbox of the agent's: by it, an agent reads the messages of the repository
-// in which it works, and no other's, and writes to those that its person has enabled.
+// The server of an agent's tools is not in the agent's sandbox. Through it an agent can read the messages only of the repository
+// in which it works, and write only to repositories that its person has enabled.
 func TestMCP_repositoriesWithinReach(t *testing.T) {
 	t.Parallel()
 	server := inHome(t)
@@ -32,7 +32,7 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 		dir := filepath.Join(home, name)
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, ".aea"), 0o700))
 		person("send", "--repository", home, "--to", "claude-"+name, "--to-path", dir, "--type", "update", "--subject", "for "+name, "--message", "m", "--conversation", "one",
-			"--context", `{"status":"error"}`) // what a message says is no failure of the tool
+			"--context", `{"status":"error"}`) // a message with an error status is no failure of the tool
 		return dir
 	}
 	mine, enabled, foreign := repo("mine"), repo("enabled"), repo("foreign")
@@ -41,7 +41,7 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(mine, "sub"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(mine, "another", ".git"), 0o700))
 	inside := connectMCP(t, &exec.Cmd{Path: server.Path, Args: server.Args, Env: server.Env, Dir: filepath.Join(mine, "another")}, "2025-11-25", nil)
-	failureOf(t, calls(t, inside, "aea_list", map[string]any{})) // a repository in one of another's
+	failureOf(t, calls(t, inside, "aea_list", map[string]any{})) // a repository inside that of another agent
 	server.Dir = filepath.Join(mine, "sub")
 	tools := connectMCP(t, server, "2025-11-25", nil)
 
@@ -63,7 +63,7 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 	r := calls(t, tools, "aea_send", send("claude-enabled", enabled, ""))
 	assert.False(t, r.IsError, textOfResult(r))
 	before, letters := entriesOf(t, foreign), entriesOf(t, enabled)
-	told := failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, enabled))) // as the agent that it may write to
+	told := failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, enabled))) // in the name of the target's agent
 	assert.Contains(t, told.Error, "an agent may only use the one in which it works")
 	assert.Equal(t, letters, entriesOf(t, enabled))
 	for _, path := range []string{foreign, filepath.Join(mine, "link")} {
@@ -74,10 +74,10 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 	told = failureOf(t, calls(t, tools, "aea_send", bad))
 	assert.Equal(t, string(api.CodeUsage), told.Code)
 	assert.NotContains(t, told.Error+told.Hint, "intercom doctor")
-	failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, foreign))) // as the agent of another repository
+	failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, foreign))) // in the name of another repository's agent
 	assert.Equal(t, before, entriesOf(t, foreign), "nothing was written there, not a line of its log either")
 
-	// Of a conversation it reads what lies in its repository, and what it wrote.
+	// Of a conversation an agent reads what lies in its own repository and what it wrote.
 	r = calls(t, tools, "aea_thread", map[string]any{"conversation_id": "one"})
 	require.False(t, r.IsError, textOfResult(r))
 	assert.Contains(t, textOfResult(r), "for mine")
@@ -88,7 +88,8 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 	}
 }
 
-// A server that runs elsewhere than its agent sends as the agent of the repository in which that works, and no other.
+// A server that runs in another directory than its agent sends in the name of the repository in which the agent works, and of no
+// other.
 func TestMCP_sendsFromWhereItsAgentWorks(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -109,7 +110,7 @@ func TestMCP_sendsFromWhereItsAgentWorks(t *testing.T) {
 	assert.Contains(t, failureOf(t, send(enabled)).Error, "an agent may only use the one in which it works")
 }
 
-// Nor does it reach the team of a project in which it does not work.
+// An agent does not reach the team of a project in which it does not work.
 func TestMCP_teamsWithinReach(t *testing.T) {
 	t.Parallel()
 	server := inHome(t)
@@ -123,14 +124,14 @@ func TestMCP_teamsWithinReach(t *testing.T) {
 	assert.Equal(t, string(api.CodeNotFound), failureOf(t, calls(t, tools, "team_send", map[string]any{"to": "nobody", "message": "hello"})).Code)
 }
 
-// ...also while a sidecar runs, of which it may not be a cat's paw.
+// The same holds while a sidecar runs, which would have access.
 func TestMCP_teamsWithinReachOfAStranger(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
 	mine, foreign := teamIn(t, filepath.Join(st.home, "mine")), teamIn(t, filepath.Join(st.home, "foreign"))
 	tools := st.mcpOfAStranger(t, mine)
 	reachesTeams(t, tools, foreign, []string{"", mine}, []string{foreign, "../foreign"})
-	// The person finds it in the log, and no end of it.
+	// The person finds the refusals in the log, but not endlessly many.
 	require.NoError(t, os.Mkdir(filepath.Join(foreign, ".aea"), 0o700))
 	logged := func() int { return strings.Count(read(t, st.paths().Log), `msg="a tool refused"`) }
 	before := logged()
@@ -142,7 +143,7 @@ func TestMCP_teamsWithinReachOfAStranger(t *testing.T) {
 	assert.Equal(t, 30, logged(), "%d of them before", before)
 }
 
-// What the sidecar refuses an agent that it knows is in the log once.
+// A refusal by the sidecar to an agent that it knows is logged once.
 func TestMCP_aRefusalIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -168,7 +169,7 @@ func TestMCP_aRefusalIsLoggedOnce(t *testing.T) {
 		{"team_send", map[string]any{"to": "zed", "message": "for zed", "project_dir": foreign}},
 		{"aea_check", map[string]any{"repository": foreign}},
 	} {
-		if reach.tool == "aea_check" { // by the tool itself: the sidecar knows nothing of it
+		if reach.tool == "aea_check" { // refused by the tool itself, not by the sidecar
 			require.NoError(t, os.Mkdir(filepath.Join(foreign, ".aea"), 0o700))
 		}
 		failureOf(t, calls(t, tools, reach.tool, reach.with))
@@ -177,7 +178,7 @@ func TestMCP_aRefusalIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// In another user's project it is said whose it is, and nothing of it is taken for an empty team.
+// In another user's project each team command fails and says whose it is; the team does not look empty.
 func TestTeam_anotherUsers(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -200,7 +201,7 @@ func TestTeam_anotherUsers(t *testing.T) {
 	assert.Equal(t, before, entriesOf(t, theirs))
 }
 
-// mcpOfAStranger connects a client to a server of which nobody knows for whom it is, beside a sidecar.
+// mcpOfAStranger connects a client to a server whose caller cannot be identified, beside a sidecar.
 func (st *stage) mcpOfAStranger(t *testing.T, dir string) *sdk.ClientSession {
 	t.Helper()
 	out, code := st.intercom("up")
@@ -210,7 +211,7 @@ func (st *stage) mcpOfAStranger(t *testing.T, dir string) *sdk.ClientSession {
 	return connectMCP(t, server, "2025-11-25", nil)
 }
 
-// teamIn makes a project with a team of one.
+// teamIn makes a project with a team of one member.
 func teamIn(t *testing.T, dir string) string {
 	t.Helper()
 	inbox := filepath.Join(dir, ".team", "inbox")
@@ -220,7 +221,7 @@ func teamIn(t *testing.T, dir string) string {
 	return dir
 }
 
-// reachesTeams tries each tool of a team on projects within reach, and on one without by all of its names.
+// reachesTeams tries each team tool on projects within reach, and on a foreign one under each of its names.
 func reachesTeams(t *testing.T, tools *sdk.ClientSession, foreign string, within, without []string) {
 	t.Helper()
 	before, inbox := entriesOf(t, foreign), filepath.Join(foreign, ".team", "inbox", "zed.jsonl")
@@ -251,8 +252,8 @@ func reachesTeams(t *testing.T, tools *sdk.ClientSession, foreign string, within
 	assert.Equal(t, line, read(t, inbox))
 }
 
-// No tool that takes a path reaches a place of another project for a caller of whom nothing is known: each one that has such
-// an argument is called with one.
+// No tool with a path argument reaches another project for a caller that cannot be identified. Each such tool is called with such
+// a path.
 func TestMCP_noToolReachesElsewhere(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])

@@ -23,8 +23,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// An agent that nobody has adopted calls through its own MCP client, and another one is adopted. Who
-// calls is found out by processes: a name in the environment makes nobody an agent.
+// An agent that nobody has adopted calls through its own MCP client, beside an adopted one. The caller is identified by its
+// processes; a pane named in the environment identifies nobody.
 func TestM2_M3_M6_V15_H37_H38_callsOfAgents(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -33,7 +33,7 @@ func TestM2_M3_M6_V15_H37_H38_callsOfAgents(t *testing.T) {
 	require.Zero(t, code, out)
 	bystander := st.shell()
 
-	// M2: outside of the pane, with its name in the environment.
+	// M2: a caller outside of the pane, with the pane's name in its environment.
 	cmd := exec.Command(thisProgram(), "mcp")
 	cmd.Env = append(st.environ(), "INTERCOM_TEST_MAIN=1", "INTERCOM_SERVER="+st.Socket, "TMUX_PANE="+codex.pane)
 	liar := connectMCP(t, cmd, "2025-11-25", nil)
@@ -53,7 +53,7 @@ func TestM2_M3_M6_V15_H37_H38_callsOfAgents(t *testing.T) {
 		assert.True(t, calls(t, liar, name, arguments).IsError, "%s is not for the unverified", name)
 	}
 
-	// An agent becomes a session by its call: its own pane, and no other.
+	// A call makes a session of the agent's own pane, and of no other.
 	own := st.mcpIn(claude)
 	result = calls(t, own, "list_sessions", nil)
 	require.False(t, result.IsError, textOfResult(result))
@@ -73,7 +73,7 @@ func TestM2_M3_M6_V15_H37_H38_callsOfAgents(t *testing.T) {
 	}
 	assert.Equal(t, map[string]bool{codex.pane: true, claude.pane: true}, adopted, "not %s", bystander)
 
-	// It speaks by its own name.
+	// The agent sends under its own id.
 	require.False(t, calls(t, own, "send_message", map[string]any{"computer": "local", "session_id": "bob", "message": "hi"}).IsError)
 	tmuxtest.WaitFor(t, "bob has it", func() bool { return len(codex.received()) == 1 })
 	assert.Equal(t, "AI[local:"+me+"] | hi", codex.received()[0])
@@ -91,7 +91,7 @@ func TestM2_M3_M6_V15_H37_H38_callsOfAgents(t *testing.T) {
 	assert.Contains(t, textOfResult(result), `no computer \"mars\"`)
 	assert.Contains(t, textOfResult(result), "list_computers")
 
-	// M6: in the middle of a turn it waits for a message, and has it as soon as it is there.
+	// M6: in the middle of a turn an agent waits for messages, and gets one as soon as it arrives.
 	tmuxtest.WaitFor(t, "the notice that bob stopped", func() bool { return len(claude.received()) == 1 })
 	var words api.SessionWords
 	result = calls(t, own, "get_session_data", map[string]any{"computer": "local", "session_id": "bob"})
@@ -134,7 +134,7 @@ func TestM2_M3_M6_V15_H37_H38_callsOfAgents(t *testing.T) {
 	require.Len(t, letters.Messages, 1)
 	assert.Equal(t, "AI[local:"+sessions[0].ID+"] | the answer is 42", letters.Messages[0].Text)
 
-	// It answers that one, and is asked for no more: nothing is handed over twice, or typed besides.
+	// The agent replies to that message. The message is neither handed over again nor typed.
 	result = calls(t, own, "reply", map[string]any{"message_id": string(letters.Messages[0].ID), "message": "thanks to you I know"})
 	require.False(t, result.IsError, textOfResult(result))
 	tmuxtest.WaitFor(t, "bob has the answer", func() bool { return len(codex.received()) == 2 })
@@ -156,11 +156,11 @@ func TestM2_M3_M6_V15_H37_H38_callsOfAgents(t *testing.T) {
 		assert.NotContains(t, text, "the answer is 42", "it was handed over, and is not typed besides")
 	}
 
-	// V15: what it waits for will not come, and it has that, too.
+	// V15: if the awaited session ends, the waiting call gets that notice.
 	claude.do(":turn hold")
 	out, code = st.intercom("send", claude.pane, "more work", "--timeout", "1m")
 	require.Zero(t, code, out)
-	calls(t, own, "check_messages", nil) // notices of turns
+	calls(t, own, "check_messages", nil) // fetches the notices of turns
 	next = waits()
 	st.Run("kill-pane", "-t", codex.pane)
 	next()
@@ -168,8 +168,8 @@ func TestM2_M3_M6_V15_H37_H38_callsOfAgents(t *testing.T) {
 	assert.Contains(t, letters.Messages[0].Text, `[notice] "bob" stopped: session ended: `)
 }
 
-// What only a person may do, an agent is told to ask its user for, and never to try in another pane. Of whom nothing is
-// proven is told how that changes, and not that it had to be a person.
+// When only a person may do something, the hint tells an agent to ask its user. A caller that cannot be identified is told how to
+// change that instead.
 func TestM3_whatOnlyTheUserMay(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -207,7 +207,7 @@ func TestM3_whatOnlyTheUserMay(t *testing.T) {
 	}
 }
 
-// An agent that sends without end is told that it is refused, and when it may send again.
+// An agent that sends without end gets an error with the limit that it met and when it may send again.
 func TestM3_H47_whenItMaySendAgain(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -229,7 +229,8 @@ func TestM3_H47_whenItMaySendAgain(t *testing.T) {
 	}
 }
 
-// A sidecar that ends in the middle of a wait is replaced by another, which goes on with it.
+// If the sidecar dies in the middle of a wait, another takes over, and the wait ends with the message, or with an error and a
+// hint.
 func TestM6_aSidecarRestartsInMidWait(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -260,7 +261,7 @@ func TestM6_aSidecarRestartsInMidWait(t *testing.T) {
 	select {
 	case r := <-got:
 		require.NotNil(t, r)
-		if r.IsError { // clear, and says what to do
+		if r.IsError { // a clear error, with a hint
 			assert.Contains(t, textOfResult(r), `"hint":`)
 			return
 		}
@@ -272,7 +273,7 @@ func TestM6_aSidecarRestartsInMidWait(t *testing.T) {
 
 // Helpers.
 
-// connections are the sidecar's, by what the system calls them; nil where it does not tell.
+// connections are the inodes of the sidecar's open connections; nil if the system does not list them.
 func (st *stage) connections() (open []string) {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
@@ -286,7 +287,7 @@ func (st *stage) connections() (open []string) {
 	return open
 }
 
-// untilACallWaits waits for a connection that was not there before and outlasts other calls, as one does on which a wait goes on.
+// untilACallWaits waits for a new connection that outlasts other calls, as only that of a waiting call does.
 func (st *stage) untilACallWaits(before []string) {
 	st.t.Helper()
 	if st.connections() == nil && runtime.GOOS != "linux" {
@@ -303,13 +304,13 @@ func (st *stage) untilACallWaits(before []string) {
 	})
 }
 
-// mcpIn starts a server below an agent, as that starts its servers, and connects a client to it.
+// mcpIn starts an MCP server below an agent, as the agent starts its servers, and connects a client to it.
 func (st *stage) mcpIn(a *coder, args ...string) *sdk.ClientSession {
 	st.t.Helper()
 	return st.mcpFrom(a, ".", args...)
 }
 
-// mcpFrom is mcpIn of a server that runs in another directory than its agent.
+// mcpFrom is like mcpIn, with the server in another directory.
 func (st *stage) mcpFrom(a *coder, dir string, args ...string) *sdk.ClientSession {
 	st.t.Helper()
 	in, out := filepath.Join(st.run, a.kind+".in"), filepath.Join(st.run, a.kind+".out")
@@ -333,7 +334,7 @@ func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string
 	return r
 }
 
-// overSocket connects to a socket, and runs a program whose standard input and output that is.
+// overSocket connects to a socket and runs a program with it as standard input and output.
 func overSocket() {
 	over, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: os.Args[1]})
 	if err == nil {

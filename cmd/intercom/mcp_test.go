@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tools of the collaboration document, over the standard streams of a real process.
+// A real process offers the tools of the collaboration document on its standard streams.
 func TestT37_toolsOfTheDocument(t *testing.T) {
 	t.Parallel()
 	listed := toolsOf(t, "--tool-prefix", "teleclaude__")
@@ -57,7 +57,7 @@ func TestT37_toolsOfTheDocument(t *testing.T) {
 	}
 }
 
-// The two tools of the team lesson that both have, each role with its own meaning.
+// The two tools of the team lesson that both roles have take different arguments for each role.
 func TestP21_P22_toolsOfTheLesson(t *testing.T) {
 	t.Parallel()
 	teammate := toolsOf(t, "--role", "teammate")
@@ -80,7 +80,7 @@ func TestP21_P22_toolsOfTheLesson(t *testing.T) {
 	assert.ElementsMatch(t, []string{"request_id"}, requiredOf(lead["shutdown_response"]))
 }
 
-// Both protocol revisions list and call; neither sends anything that it was not asked for.
+// With both protocol revisions the tools can be listed and called, and the server sends nothing unasked.
 func TestM6_bothRevisions(t *testing.T) {
 	t.Parallel()
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
@@ -109,7 +109,7 @@ func TestM6_bothRevisions(t *testing.T) {
 	}
 }
 
-// Whatever comes in, nothing but MCP goes out, and what was well said before and after is answered.
+// Whatever a client sends, the server prints nothing but MCP, and answers the valid requests before and after.
 func TestH72_hostileMCP(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 10<<20)
@@ -145,7 +145,7 @@ func TestH72_hostileMCP(t *testing.T) {
 	assert.Contains(t, answered[7], "result")
 }
 
-// The server ends with its client, also in the middle of a wait.
+// The server ends when its client closes the input.
 func TestMCP_endsWithItsClient(t *testing.T) {
 	t.Parallel()
 	cmd := inHome(t)
@@ -165,7 +165,7 @@ func TestMCP_endsWithItsClient(t *testing.T) {
 
 // Helpers.
 
-// inHome is `intercom mcp` with a home of its own and no tmux.
+// inHome is `intercom mcp` with a home of its own and without tmux.
 func inHome(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	home := t.TempDir()
@@ -175,7 +175,7 @@ func inHome(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// connectMCP connects a client of that revision to a server; unasked is told of what comes unasked.
+// connectMCP connects a client with that revision to a server; unasked is called for every unsolicited message.
 func connectMCP(t *testing.T, server *exec.Cmd, revision string, unasked func(what string)) *sdk.ClientSession {
 	t.Helper()
 	return connectOver(t, &sdk.CommandTransport{Command: server}, revision, unasked)
@@ -197,7 +197,7 @@ func connectOver(t testing.TB, over sdk.Transport, revision string, unasked func
 	return s
 }
 
-// toolsOf are the tools of a server that is started like that, by name.
+// toolsOf are the tools of a server started with args, by name.
 func toolsOf(t *testing.T, args ...string) map[string]*sdk.Tool {
 	t.Helper()
 	all := map[string]*sdk.Tool{}
@@ -240,8 +240,7 @@ func textOfResult(r *sdk.CallToolResult) string {
 	return ""
 }
 
-// exchange writes lines to a server, and returns what it has printed once so many have been answered
-// or it has ended.
+// exchange writes lines to a server, and returns its output once it has answered so many times or ended.
 func exchange(t *testing.T, cmd *exec.Cmd, lines []string, answers int) []byte {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -280,7 +279,7 @@ func exchange(t *testing.T, cmd *exec.Cmd, lines []string, answers int) []byte {
 	return out.bytes()
 }
 
-// watched is an output that tells when something was written.
+// watched is an output that reports each write.
 type watched struct {
 	mu   sync.Mutex
 	all  []byte
@@ -304,8 +303,8 @@ func (w *watched) bytes() []byte {
 	return bytes.Clone(w.all)
 }
 
-// What mcp install writes is there for the agent, and gone to the byte afterwards, through links and
-// with the modes that were.
+// `mcp install` adds the tools to the agent's configuration, and `mcp uninstall` restores it to the byte, through links and with
+// its mode.
 func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 	for agent, c := range map[string]struct{ name, own, says string }{
 		"claude":   {".claude.json", "{\n  \"numStartups\": 3\n}\n", `"mcpServers"`},
@@ -352,7 +351,7 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 			}
 		}
 
-		// One that was changed since stays, and is told of, until it is named.
+		// A skill that was changed stays and is reported; --skill removes it.
 		require.Zero(t, w.run("mcp", "install", agent, "--skill").code)
 		require.NoError(t, os.WriteFile(skills[0], []byte(text+"mine"), 0o600))
 		r = w.run("mcp", "uninstall", agent)
@@ -363,7 +362,7 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 		assert.Zero(t, r.code, r.err)
 		assert.NoDirExists(t, filepath.Dir(skills[0]))
 
-		// Through a link, with a mode of its own.
+		// The configuration lies behind a link and has a mode of its own.
 		target := filepath.Join(t.TempDir(), "dotfile")
 		require.NoError(t, os.WriteFile(target, []byte(c.own), 0o600))
 		require.NoError(t, os.Chmod(target, 0o644))
@@ -381,7 +380,7 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, target, link)
 
-		// A link to where others keep their skills stays, and they do.
+		// A linked directory of skills stays, with the skills of others.
 		place, theirs := filepath.Dir(filepath.Dir(skills[0])), t.TempDir()
 		require.NoError(t, os.MkdirAll(filepath.Dir(place), 0o700))
 		require.NoError(t, os.Symlink(theirs, place))
@@ -395,7 +394,7 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(theirs, "another"), nil, 0o600))
 		}
 
-		// A file of somebody else is left alone.
+		// Another skill of the same name is left alone.
 		require.NoError(t, os.MkdirAll(filepath.Dir(skills[0]), 0o700))
 		require.NoError(t, os.WriteFile(skills[0], []byte("mine"), 0o600))
 		r = w.run("mcp", "install", agent, "--skill")
@@ -408,7 +407,7 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 	}
 }
 
-// A configuration that takes no table beside its servers stays as it is, and what to do is said.
+// A Codex configuration whose servers are one inline table stays as it is, and the hint says how to rewrite it.
 func TestMCP_noRoomForATable(t *testing.T) {
 	w := newWorld(t)
 	file := filepath.Join(w.env["HOME"], ".codex", "config.toml")

@@ -20,8 +20,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// An agent hands a task to another, talks with it, is told no more of it, and ends it, all by its
-// tools. Nothing in init.lua says what it may start: one of its own kind, in its own project.
+// An agent starts another one, talks with it, stops its notices and ends it, all by its tools. Without a setting in init.lua it
+// may start one of its own kind in its own project.
 func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -51,7 +51,7 @@ func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 	assert.Equal(t, sub, st.Run("display-message", "-p", "-t", worker.pane, "#{pane_current_path}"))
 	worker.gets(t, "AI[local:"+me+"] | /next-work")
 
-	// T29: the other name of the directory, and neither message, agent nor way to think.
+	// T29: the directory's other argument name, and no message, agent or thinking mode.
 	var second delegated
 	into(t, calls(t, own, "start_session", map[string]any{"computer": "local", "project_path": project, "title": "Quiet"}), &second)
 	assert.Equal(t, "started", second.Status)
@@ -67,7 +67,7 @@ func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 		assert.NotEmpty(t, failureOf(t, calls(t, own, "start_session", wrong)).Hint, "%v", wrong)
 	}
 
-	// What was said there is read, and of its end so much as is asked for.
+	// The session's words can be read, or only as many of the last characters as are asked for.
 	var words api.SessionWords
 	tmuxtest.WaitFor(t, "what was said", func() bool {
 		into(t, calls(t, own, "get_session_data", map[string]any{"computer": "local", "session_id": string(first.SessionID)}), &words)
@@ -77,7 +77,7 @@ func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 	assert.Len(t, []rune(words.Words), 7)
 	assert.True(t, words.Truncated)
 
-	// Direct: what either says is passed to the other, until the link is closed.
+	// Direct: what one says is passed to the other until the link is closed.
 	var link struct {
 		Status string `json:"status"`
 		Chat   string `json:"chat"`
@@ -94,12 +94,12 @@ func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 	into(t, calls(t, own, "list_chats", nil), &chats)
 	assert.NotContains(t, fmt.Sprint(chats), "running")
 
-	// T22: told no more, and a second time there is nothing to stop.
+	// T22: notices stop; a second stop is an error.
 	stop := map[string]any{"computer": "local", "session_id": string(first.SessionID)}
 	assert.Contains(t, textOfResult(calls(t, own, "stop_notifications", stop)), `"status":"stopped"`)
 	assert.NotEmpty(t, failureOf(t, calls(t, own, "stop_notifications", stop)).Error)
 
-	// M7: what is more than that is held or refused; nothing of it runs.
+	// M7: anything more is held or refused, and nothing of it runs.
 	trace := filepath.Join(st.home, "trace")
 	for _, program := range []string{"sh -c 'touch " + trace + "'", "/bin/sh -c 'touch " + trace + "'", "../../bin/sh", "-c"} {
 		failureOf(t, calls(t, own, "start_session", map[string]any{"computer": "local", "project_dir": project, "title": "x", "agent": program}))
@@ -123,7 +123,7 @@ func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 	for _, tool := range []string{"end_session", "get_session_data"} {
 		assert.Equal(t, "refused", failureOf(t, calls(t, own, tool, map[string]any{"computer": "local", "session_id": "bob"})).Code, tool)
 	}
-	// ...nor is an inbox read, or emptied, of a team in which it is not.
+	// Nor can it read, empty or write to an inbox of a team that it is not in.
 	inbox := filepath.Join(outside, ".team", "inbox", "zed.jsonl")
 	require.NoError(t, os.MkdirAll(filepath.Dir(inbox), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(outside, ".team", "config.json"), []byte(`{"members":[{"name":"zed","role":"dev","status":"idle"}]}`), 0o600))
@@ -153,7 +153,7 @@ func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 		assert.Contains(t, told, said, "it is logged")
 	}
 
-	// It ends what it started, and that is gone; what has ended is not ended again.
+	// It ends the sessions that it started, and their panes are gone; a second end is an error.
 	for _, one := range []*coder{worker, quiet} {
 		id := string(first.SessionID)
 		if one == quiet {
@@ -165,7 +165,7 @@ func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 	}
 }
 
-// Both protocols of the lesson, each side by its own tools.
+// Both protocols of the lesson work by the tools of each side.
 func TestC21_teamByItsTools(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -180,7 +180,7 @@ func TestC21_teamByItsTools(t *testing.T) {
 	i := slices.IndexFunc(all, func(p message.Peer) bool { return p.Name == "alice" })
 	require.GreaterOrEqual(t, i, 0)
 	alice := st.started(t, all[i].ID)
-	alice.kind = "alice" // the names of its pipes
+	alice.kind = "alice" // names its pipes
 	alice.gets(t, "build a dashboard")
 	works := st.mcpIn(alice, "--role", "teammate")
 
@@ -195,7 +195,7 @@ func TestC21_teamByItsTools(t *testing.T) {
 	plan = idIn(t, `request_id=([0-9a-f]{8})`, textOfResult(calls(t, works, "plan_approval", map[string]any{"plan": "draw it twice"})))
 	assert.Equal(t, "Plan approved for 'alice'", textOfResult(calls(t, leads, "plan_approval", map[string]any{"request_id": plan, "approve": true})))
 
-	// Who sends something to the team is who calls, and nobody else that is in it.
+	// A message to the team comes from its caller, who cannot send as another member.
 	calls(t, works, "team_send", map[string]any{"project_dir": project, "to": "lead", "message": "it is drawn"})
 	lead.gets(t, "AI[local:"+string(all[i].ID)+"] | it is drawn")
 	for _, tool := range []string{"team_send", "team_broadcast"} {
@@ -224,14 +224,14 @@ func TestC21_teamByItsTools(t *testing.T) {
 
 // Helpers.
 
-// project makes a directory to work in.
+// project makes a working directory.
 func (st *stage) project(name string) string {
 	dir := filepath.Join(st.home, name)
 	require.NoError(st.t, os.Mkdir(dir, 0o700))
 	return dir
 }
 
-// coderIn is coder, working in a directory.
+// coderIn is like coder, in a working directory.
 func (st *stage) coderIn(kind, dir string) *coder {
 	a := st.coderOf(kind)
 	a.pane = st.NewPane("sh", append([]string{"-c", `cd "$0" && exec "$@"`, dir}, a.command()...)...)
@@ -239,7 +239,7 @@ func (st *stage) coderIn(kind, dir string) *coder {
 	return a
 }
 
-// startsClaudeBy has sessions of claude run a stand-in, each with files that are named by its pane.
+// startsClaudeBy has new sessions of claude run a stand-in whose log and control files are named by its pane.
 func (st *stage) startsClaudeBy(t *testing.T, flags ...string) {
 	t.Helper()
 	program := filepath.Join(st.home, "starts-claude")
@@ -262,7 +262,7 @@ func (st *stage) started(t *testing.T, id message.ID) *coder {
 	return a
 }
 
-// delegated is what start_session says.
+// delegated is the result of start_session.
 type delegated struct {
 	Status, Computer, Hint string
 	SessionID              message.ID `json:"session_id"`
@@ -270,14 +270,14 @@ type delegated struct {
 	Request                message.ID
 }
 
-// into reads a result that is no error.
+// into decodes a result that must be no error.
 func into(t *testing.T, r *sdk.CallToolResult, value any) {
 	t.Helper()
 	require.False(t, r.IsError, textOfResult(r))
 	require.NoError(t, json.Unmarshal([]byte(textOfResult(r)), value), textOfResult(r))
 }
 
-// failureOf is what a result says that is an error.
+// failureOf is the error that a result must contain.
 func failureOf(t *testing.T, r *sdk.CallToolResult) (f struct{ Status, Error, Hint, Code string }) {
 	t.Helper()
 	require.True(t, r.IsError, textOfResult(r))

@@ -22,15 +22,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// What an MCP client asked for is submitted once it has read it. If it ends before, its agent gets it typed; if its
-// server is killed, nobody knows.
+// A message that an MCP client fetches counts as submitted once the client has read the answer. If the client ends or cancels
+// first, the message is typed instead. If its server is killed, the message is uncertain.
 func TestM6_submittedMeansRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
 		then func(t *testing.T, r *rawMCP)
-		want []string // states after typed
-		once bool     // the agent has it typed
+		want []string // the states after typed
+		once bool     // the message is typed into the agent
 	}{
 		{"it reads", func(t *testing.T, r *rawMCP) { r.reads(t, "for you") }, []string{"submitted"}, false},
 		{"it ends", func(t *testing.T, r *rawMCP) { r.ends(t) }, []string{"held", "queued"}, true},
@@ -69,7 +69,7 @@ func TestM6_submittedMeansRead(t *testing.T) {
 			}
 			states := func() []string { return st.statesOf("for you") }
 			raw.still = func() {
-				out, code := st.intercom("status") // it answers: what it was told before is known
+				out, code := st.intercom("status") // it answers, so it has handled what came before
 				require.Zero(t, code, out)
 				assert.Equal(t, "typed mcp", states()[len(states())-1], "nobody has told what became of it")
 			}
@@ -101,7 +101,7 @@ func TestM6_submittedMeansRead(t *testing.T) {
 	}
 }
 
-// An inbox of a team is emptied once the client has read what was in it.
+// The inbox of a team is emptied only once the client has read its content.
 func TestM6_P30_anInboxThatIsNotRead(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -136,14 +136,14 @@ func TestM6_P30_anInboxThatIsNotRead(t *testing.T) {
 	})
 }
 
-// rawMCP is an agent's MCP client that reads what it wants.
+// rawMCP is an agent's MCP client that reads only when told to.
 type rawMCP struct {
 	to, from *os.File
-	number   string // where its server's is written
-	still    func() // looks that nothing is known of what it has not read
+	number   string // the file with its server's process id
+	still    func() // checks that the unread message's fate is still unknown
 }
 
-// stopped does something while its server is stopped.
+// stopped calls do while the server is stopped.
 func (r *rawMCP) stopped(t *testing.T, do func()) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGSTOP))
@@ -156,7 +156,7 @@ func (r *rawMCP) stopped(t *testing.T, do func()) {
 	require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGCONT))
 }
 
-// rawMCPOverSocket is rawMCPIn over a socket, as Node makes one for a child.
+// rawMCPOverSocket is like rawMCPIn, over a socket such as Node makes for a child.
 func (st *stage) rawMCPOverSocket(a *coder) *rawMCP {
 	st.t.Helper()
 	at, err := os.MkdirTemp(st.run, "raw")
@@ -206,7 +206,7 @@ func (r *rawMCP) writes(t *testing.T, line string) {
 	require.NoError(t, err)
 }
 
-// answered waits until an answer stands in its pipe, of which it reads nothing.
+// answered waits until an answer is in the pipe, and reads nothing of it.
 func (r *rawMCP) answered(t *testing.T) {
 	t.Helper()
 	from, err := r.from.SyscallConn()
@@ -241,7 +241,7 @@ func (r *rawMCP) pid(t *testing.T) (pid int) {
 	return pid
 }
 
-// statesOf are the states, each with its door, of the delivery of a message with that text.
+// statesOf are the states, each with its door, of the deliveries of the message with that text.
 func (st *stage) statesOf(text string) (all []string) {
 	st.t.Helper()
 	events := st.told(api.LogQuery{Limit: 100_000})

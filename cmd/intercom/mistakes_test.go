@@ -15,9 +15,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
-// mistakes are command lines as people type them, by what is mistaken in them. The
-// world is that of TestU13_errorsNameTheNextStep: ada (%0) and ben (%1) are in the chat plans, cyd
-// (%2) is in none; all of them read lines; in %3 is a shell.
+// mistakes are command lines with typical mistakes, by the kind of mistake. The world is that of TestU13_errorsNameTheNextStep:
+// ada (%0) and ben (%1) are in the chat plans, cyd (%2) is in none; all of them read lines; %3 holds a shell.
 var mistakes = []struct{ kind, lines string }{
 	{"the command", `
 frob
@@ -110,7 +109,7 @@ log --server /nowhere
 `},
 }
 
-// What is told of mistakes, whole: the file is to be read by a person from top to bottom.
+// The output for all these mistakes is in one golden file, which a person can read from top to bottom.
 func TestU25_Mistakes(t *testing.T) {
 	t.Parallel()
 	st := newErrorStage(t)
@@ -148,7 +147,7 @@ func TestU25_Mistakes(t *testing.T) {
 	assert.Equal(t, string(want), got)
 }
 
-// typedWords are the words of a command line; "" keeps some together.
+// typedWords are the words of a command line; quotes keep words together.
 func typedWords(line string) (words []string) {
 	for _, m := range regexp.MustCompile(`"([^"]*)"|(\S+)`).FindAllStringSubmatch(line, -1) {
 		words = append(words, m[1]+m[2])

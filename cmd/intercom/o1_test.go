@@ -25,11 +25,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// ofAnAgent are the packages in which an agent has a file of its own.
+// ofAnAgent are the packages in which each agent has a file of its own.
 var ofAnAgent = []string{"sidecar/profile", "sidecar/screen", "sidecar/agent", "sidecar/labtest"}
 
-// withAFifth are the flags by which the go command takes the files in testdata/fifth for ones of
-// those packages: what it builds then knows an agent more, and nothing else of it is changed.
+// withAFifth is the flag that makes the go command add the files in testdata/fifth to those packages. The program that it builds
+// knows one more agent, and is the same otherwise.
 func withAFifth(t *testing.T) string {
 	t.Helper()
 	replace := map[string]string{}
@@ -46,10 +46,10 @@ func withAFifth(t *testing.T) string {
 	return "-overlay=" + file
 }
 
-// A fifth agent, in four files: it is recognised, read and typed to, held before its dialogs, listed in
-// help, and its settings are changed and put back.
+// A fifth agent needs only four files to be recognised, read and typed to, to have messages held at its dialogs, to be listed in
+// help, and to have its settings changed and restored.
 func TestO1_aNewAgentIsOneFileEach(t *testing.T) {
-	ofSources(t) // it has the program built anew, which takes both processors of others for half a minute
+	ofSources(t) // building the program again keeps both processors busy for half a minute
 	t.Parallel()
 	program, err := programtest.Build("intercom-of-five", "cmd/intercom", "GOFLAGS="+withAFifth(t))
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestO1_aNewAgentIsOneFileEach(t *testing.T) {
 	assert.True(t, e.MayType, out)
 	assert.Contains(t, out, "talks", "where its words come from")
 
-	// It asks something: nothing is typed, and what was sent waits for the answer.
+	// At its dialog nothing is typed; the message waits for a person's answer to it.
 	st.Run("send-keys", "-t", pane, "C-d")
 	tmuxtest.WaitFor(t, "its dialog", shows("yes or no"))
 	out, code = intercom("send", "fifth", "three", "--json", "--wait", "submitted", "--timeout", "1s")
@@ -101,7 +101,7 @@ func TestO1_aNewAgentIsOneFileEach(t *testing.T) {
 	st.Run("send-keys", "-t", pane, "n")
 	tmuxtest.WaitFor(t, "what was held", shows("three"))
 
-	// What a person may change among its own files.
+	// Its settings can be changed and restored.
 	for _, change := range [][]string{{"hooks", "install", "fifth"}, {"mcp", "install", "fifth", "--skill"}} {
 		out, code = intercom(change...)
 		require.Zero(t, code, out)
@@ -129,8 +129,8 @@ func TestO1_aNewAgentIsOneFileEach(t *testing.T) {
 	}
 }
 
-// The packages' own tests take the fifth as they are: each agent has all that every agent has. Those of
-// screen want recordings, too.
+// The packages' own tests accept the fifth agent unchanged: each agent has all that every agent needs. Those of screen also need
+// recordings, so only some of them run.
 func TestO1_theTestsTakeAFifth(t *testing.T) {
 	if os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("compiles the tests of eight packages again: make long")
@@ -153,8 +153,8 @@ func TestO1_theTestsTakeAFifth(t *testing.T) {
 	assert.Contains(t, string(out), "fifth 5.0.0 the-fifth-agent\n", "what .ci/agents installs")
 }
 
-// No other code knows which agents there are: it has none of their names, and calls none of their
-// values. Help may show one in an example, since that is no name alone.
+// No other code knows which agents there are: none has an agent's name as a string, and none uses a value that is named after an
+// agent. Help may name agents in longer examples.
 func TestO1_noOtherCodeNamesAnAgent(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -170,7 +170,7 @@ func TestO1_noOtherCodeNamesAnAgent(t *testing.T) {
 		case err != nil:
 			return err
 		case d.IsDir():
-			// persona stands for agents in tests, and is in no program of ours.
+			// persona stands in for agents in tests, and no program of ours links it.
 			if d.Name() == "testdata" || d.Name() == ".git" || d.Name() == "bin" || dir == "sidecar/persona" || slices.Contains(ofAnAgent, dir) {
 				return filepath.SkipDir
 			}
@@ -200,7 +200,7 @@ func TestO1_noOtherCodeNamesAnAgent(t *testing.T) {
 	assert.Greater(t, files, 300, "they were found")
 }
 
-// In the four packages an agent is named in its own file alone, or one whose name begins with its own.
+// In the four packages an agent is named only in its own file, or in one whose name begins with the agent's.
 func TestO1_anAgentStandsInItsOwnFile(t *testing.T) {
 	t.Parallel()
 	for _, dir := range ofAnAgent {

@@ -18,9 +18,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The journal of an older version, with chats and open deliveries, goes on under this one. That older
-// one, started on it again, says why it cannot, ends, and changes neither the database nor its log by
-// as much as a byte; this one goes on with it.
+// This version goes on with the journal of an older version, with its chats and open deliveries. The older version, started on it
+// again, says that a newer version wrote it, ends, and changes no byte of the database or its log. This version can then still
+// use the journal.
 func TestOlderVersion_leavesNewerJournalAlone(t *testing.T) {
 	if os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("builds a whole older program: make long does")
@@ -41,7 +41,7 @@ func TestOlderVersion_leavesNewerJournalAlone(t *testing.T) {
 		require.NoError(t, err, "%v: %s", args, out)
 	}
 	st.Run("new-session", "-d", "-s", "one", "sleep 1000")
-	require.NoError(t, os.RemoveAll(st.paths().State)) // its journal is of this version
+	require.NoError(t, os.RemoveAll(st.paths().State)) // remove the journal of this version
 	must(old, "up")
 	must(old, "down")
 	found, err := filepath.Glob(filepath.Join(st.env["XDG_STATE_HOME"], "intercom", "*", "journal.db"))
@@ -71,7 +71,7 @@ func TestOlderVersion_leavesNewerJournalAlone(t *testing.T) {
 	assert.Contains(t, out, "newer version")
 	after := files()
 	for part := range before {
-		if !strings.HasSuffix(part, "-shm") { // the locks and the index of the log, which whoever looks makes anew
+		if !strings.HasSuffix(part, "-shm") { // locks and the log's index, which every reader makes anew
 			assert.Equal(t, before[part], after[part], part)
 		}
 	}
@@ -95,7 +95,7 @@ func schema3(t *testing.T, root string) []byte {
 	return db
 }
 
-// olderVersion builds the program as it was at a commit, where the history is there.
+// olderVersion builds the program as it was at a commit, if the clone has that commit.
 func olderVersion(t *testing.T, root, commit string) string {
 	t.Helper()
 	git := exec.CommandContext(t.Context(), "git", "-C", root, "archive", "--format=tar", commit)

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// opening are the functions that open a path, by package, with the place of the path among their
-// arguments. What takes an fs.FS opens none by itself: os.DirFS and os.OpenRoot make one.
+// opening are the functions that open a path, by package, with the index of the path among their arguments. A function that takes
+// an fs.FS opens none: os.DirFS and os.OpenRoot make one.
 var opening = map[string]map[string]int{
 	"os": {
 		"Open": 0, "OpenFile": 0, "ReadFile": 0, "ReadDir": 0, "Create": 0, "WriteFile": 0, "CreateTemp": 0, "MkdirTemp": 0, "Truncate": 0,
@@ -32,7 +32,7 @@ var opening = map[string]map[string]int{
 	"net":                   {"Dial": 1, "DialTimeout": 1, "DialUnix": 2, "Listen": 1, "ListenUnix": 1, "ListenPacket": 1, "ListenUnixgram": 1},
 }
 
-// doors are the packages that open paths for all others, and who may write what they open.
+// doors are the packages that open paths for all others, with who may write the files that they open.
 var doors = map[string]string{
 	"sidecar/foreign": "anybody: it asks what it is before and after, waits for nothing, and bounds what is read",
 	"sidecar/own":     "this user alone: it asks the open file",
@@ -40,14 +40,13 @@ var doors = map[string]string{
 
 // opened is a call that opens a path.
 type opened struct {
-	at, call, writer string // writer is "" where nothing in the call says who it is
+	at, call, writer string // empty if the call does not tell who may write
 }
 
-// TestPaths_S24_WhoMayWrite lists every call of the program that opens a path, with who may write
-// what stands there. That is told by the call itself, and by nothing else: there is no list of
-// exceptions. A path may be the kernel's, if its beginning is a literal that says so; made by
-// this very call; a socket, which no file can pass for; or come from one of the doors. Any other
-// one that others may write could be a FIFO, a device, or without end.
+// TestPaths_S24_WhoMayWrite lists every call of the program that opens a path, with who may write the file. The call itself has
+// to tell that; there is no list of exceptions. The path may be the kernel's, if it begins with a literal that says so; a file
+// made by this very call; a socket, which no file can pass for; or the result of one of the doors. Any other path might be a
+// FIFO, a device or an endless file that somebody else put there.
 func TestPaths_S24_WhoMayWrite(t *testing.T) {
 	ofSources(t)
 	var all []opened
@@ -56,7 +55,7 @@ func TestPaths_S24_WhoMayWrite(t *testing.T) {
 		if !own {
 			continue
 		}
-		files, err := filepath.Glob(filepath.Join(p.Dir, "*.go")) // of all systems and builds
+		files, err := filepath.Glob(filepath.Join(p.Dir, "*.go")) // for all systems and builds
 		require.NoError(t, err)
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
@@ -75,7 +74,7 @@ func TestPaths_S24_WhoMayWrite(t *testing.T) {
 	}
 }
 
-// The check sees through what a hurried author would write.
+// The check recognises the shortcuts of a hurried author.
 func TestPaths_bites(t *testing.T) {
 	for source, writer := range map[string]string{
 		`import "os"; func f(p string) { os.ReadFile(p) }`:                                                "",
@@ -164,13 +163,13 @@ func opens(set *token.FileSet, file *ast.File, pkg string) (all []opened) {
 	return all
 }
 
-// writer says who may write a path, as far as the expression tells; "" if it does not.
+// writer says who may write a path, as far as the expression tells; "" if it does not tell.
 func writer(scope ast.Node, e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
 		from := assigned(scope, e.Name)
 		if len(from) != 1 {
-			return "" // a parameter, or one of several
+			return "" // a parameter, or assigned more than once
 		}
 		return writer(scope, from[0])
 	case *ast.CallExpr:
@@ -204,7 +203,7 @@ func writer(scope ast.Node, e ast.Expr) string {
 	return kernel(text(first), e)
 }
 
-// kernel says that a path is the kernel's, if it begins so and leads nowhere else.
+// kernel says that a path is the kernel's, if it begins like one and does not lead elsewhere.
 func kernel(begin string, whole ast.Node) string {
 	its := slices.Contains([]string{"/proc", "/dev/tty", "/dev/null", "/dev/fd"}, begin) || strings.HasPrefix(begin, "/proc/")
 	ast.Inspect(whole, func(n ast.Node) bool {
@@ -221,7 +220,7 @@ func kernel(begin string, whole ast.Node) string {
 	return "kernel: " + begin
 }
 
-// assigned are the expressions that a name stands for in a function.
+// assigned are the expressions that a function assigns to a name.
 func assigned(scope ast.Node, name string) (all []ast.Expr) {
 	ast.Inspect(scope, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -231,7 +230,7 @@ func assigned(scope ast.Node, name string) (all []ast.Expr) {
 					all = append(all, n.Rhs[min(i, len(n.Rhs)-1)])
 				}
 			}
-		case *ast.Field: // a parameter is whatever the caller likes
+		case *ast.Field: // a parameter may have any value
 			for _, id := range n.Names {
 				if id.Name == name {
 					all = append(all, nil, nil)
@@ -243,7 +242,7 @@ func assigned(scope ast.Node, name string) (all []ast.Expr) {
 	return all
 }
 
-// mentions reports whether a name stands in a call.
+// mentions reports whether a call contains a name.
 func mentions(call *ast.CallExpr, name string) (found bool) {
 	ast.Inspect(call, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -253,7 +252,7 @@ func mentions(call *ast.CallExpr, name string) (found bool) {
 	return found
 }
 
-// text is that of a literal, "" for anything else.
+// text is the value of a literal; "" for anything else.
 func text(e ast.Expr) string {
 	l, ok := e.(*ast.BasicLit)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// documentsQuestion is a file as AEA's document has it, to the letter: it names nobody.
+// documentsQuestion is a file exactly as AEA's document shows it: it names no agent.
 const documentsQuestion = `{
   "message_type": "question",
   "priority": "normal",
@@ -32,8 +32,8 @@ const documentsQuestion = `{
 }
 `
 
-// The document's question, dropped into a repository in which a real agent works: its words come
-// back as a file, into the repository of whoever asked.
+// The document's question is dropped into a repository in which a real agent works. The agent's answer comes back as a file in
+// the asker's repository.
 func TestLab_A64_anAgentAnswersForItsRepository(t *testing.T) {
 	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestLab_A64_anAgentAnswersForItsRepository(t *testing.T) {
 	}
 }
 
-// Two real agents in two repositories talk by aea send alone: one asks with its own shell, the
-// other is given the question, and what it says is given to the one that asked.
+// Two real agents in two repositories talk by `aea send` alone: one asks with its own shell, the other is given the question, and
+// its answer is given to the first.
 func TestLab_A64_twoAgentsTalkByFiles(t *testing.T) {
 	t.Parallel()
 	st := newPeersStage(t, labtest.Claude)
@@ -80,7 +80,7 @@ func TestLab_A64_twoAgentsTalkByFiles(t *testing.T) {
 	assert.Len(t, other.Received(), 1, "once")
 }
 
-// Two real agents talk by talk send and talk check alone, each with its own shell.
+// Two real agents talk by `talk send` and `talk check` alone, each with its own shell.
 func TestLab_K28_twoAgentsTalkByPorts(t *testing.T) {
 	t.Parallel()
 	st := newPeersStage(t, labtest.Claude)
@@ -89,7 +89,7 @@ func TestLab_K28_twoAgentsTalkByPorts(t *testing.T) {
 	for _, dir := range []string{home, filepath.Join(home, "run")} {
 		require.NoError(t, os.Mkdir(dir, 0o700))
 	}
-	// In the agents' own network; what serves the ports there is a sidecar of its own.
+	// The agents have a network of their own, so a sidecar of their own serves the ports.
 	world := []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + home + "/run", "XDG_STATE_HOME=" + home + "/state"}
 	talk := "env -u TMUX -u TMUX_PANE " + strings.Join(world, " ") + " " + thisProgram() + " talk "
 	t.Cleanup(func() {
@@ -109,7 +109,7 @@ func TestLab_K28_twoAgentsTalkByPorts(t *testing.T) {
 
 // Helpers.
 
-// aeaFile is as much of a message as these tests look at.
+// aeaFile holds the fields of a message that these tests read.
 type aeaFile struct {
 	ID       string `json:"message_id"`
 	Message  struct{ Subject, Body string }
@@ -118,7 +118,7 @@ type aeaFile struct {
 	}
 }
 
-// answerIn is the message in a repository; the zero value where there is none.
+// answerIn is the first message in a repository; the zero value if there is none.
 func answerIn(t *testing.T, dir string) (m aeaFile) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, ".aea", "message-*.json"))
@@ -131,10 +131,10 @@ func answerIn(t *testing.T, dir string) (m aeaFile) {
 	return m
 }
 
-// peersStage is a stage with real agents, on the newest tmux at hand.
+// peersStage is a stage with real agents, on the newest tmux.
 type peersStage struct {
 	*labStage
-	says [][2]string // what a model is asked, and answers
+	says [][2]string // a question's text and the model's answer
 }
 
 func newPeersStage(t *testing.T, kinds ...labtest.Kind) *peersStage {
@@ -158,10 +158,10 @@ func newPeersStage(t *testing.T, kinds ...labtest.Kind) *peersStage {
 	return st
 }
 
-// replies has the models answer a text in which something stands; before the agents start.
+// replies has the models answer a prompt that contains asked with text. Call it before the agents start.
 func (st *peersStage) replies(asked, text string) { st.says = append(st.says, [2]string{asked, text}) }
 
-// peersAgent is one that a person sits at.
+// peersAgent is an agent with a person at it.
 type peersAgent struct{ *labAgent }
 
 func (st *peersStage) starts(kind labtest.Kind) peersAgent {
@@ -170,7 +170,7 @@ func (st *peersStage) starts(kind labtest.Kind) peersAgent {
 	return a
 }
 
-// worker is an adopted agent, in whose working directory AEA is installed.
+// worker is an adopted agent in whose working directory AEA is installed.
 func (st *peersStage) worker(kind labtest.Kind) peersAgent {
 	st.t.Helper()
 	a := st.starts(kind)
@@ -180,7 +180,7 @@ func (st *peersStage) worker(kind labtest.Kind) peersAgent {
 	return a
 }
 
-// repository is an empty one with AEA installed.
+// repository is an empty directory with AEA installed.
 func (st *peersStage) repository(name string) (dir string) {
 	st.t.Helper()
 	dir = filepath.Join(st.home, name)
@@ -195,8 +195,7 @@ func (st *peersStage) install(dir string) {
 	require.Zero(st.t, code, out)
 }
 
-// runs has the agent run a command with its own shell, which its person allows, and returns what
-// its model was told of it.
+// runs has the agent run a command with its own shell, allows that as its person, and returns what its model was told.
 func (a peersAgent) runs(command string) string {
 	a.st.t.Helper()
 	told := len(a.told())
@@ -210,7 +209,7 @@ func (a peersAgent) runs(command string) string {
 	return all[len(all)-1]
 }
 
-// told is what its tools have told its model, in order.
+// told are the results that its tools gave its model, in order.
 func (a peersAgent) told() (all []string) {
 	for _, x := range a.Conversation() {
 		if n := len(x.Results); n > 0 {

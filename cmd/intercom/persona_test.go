@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// C-c ends the line program of the demo at once, as it ends others: it has nothing to finish.
+// C-c ends the line program of the demo at once, by the signal itself.
 func TestPersona_endsOnInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), thisProgram(), "persona", "--prompt", "> ")

@@ -16,13 +16,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The pictures of the documentation, and the text of the moments in them.
+// The pictures of the documentation, and the texts that they show.
 const (
 	picturesDir = "../../docs/pictures"
 	momentsFile = picturesDir + "/moments.txt"
 )
 
-// camera takes what a person's terminal shows.
+// camera records what a person's terminal shows.
 type camera struct {
 	*seat
 	frames  []picturetest.Frame
@@ -31,7 +31,7 @@ type camera struct {
 
 const pictureColumns, pictureRows = 116, 30
 
-// take takes the screen as it is, which is shown for so long.
+// take takes a frame of the current screen, to be shown for that long.
 func (c *camera) take(moment string, shown time.Duration) picturetest.Frame {
 	c.t.Helper()
 	f := picturetest.Frame{
@@ -39,7 +39,7 @@ func (c *camera) take(moment string, shown time.Duration) picturetest.Frame {
 		Columns: pictureColumns, Rows: pictureRows, For: shown,
 	}
 	c.moments.WriteString("== " + moment + "\n")
-	if moment == "log" || moment == "a prompt" { // what they show depends on when: a chat's state in between, a composer that draws
+	if moment == "log" || moment == "a prompt" { // what these show varies with timing
 		return f
 	}
 	for line := range strings.Lines(c.screen()) {
@@ -58,10 +58,11 @@ func (c *camera) frame(moment string, shown time.Duration) {
 	c.frames = append(c.frames, c.take(moment, shown))
 }
 
-// inPicture is what a moment is compared by: words of the dialogue, and what is ours. What else agents show changes with the day.
+// inPicture selects the lines of a moment to compare: the dialogue, and our own words. The rest of an agent's screen changes from
+// day to day.
 var inPicture = regexp.MustCompile(`\[(claude|codex)\]|claude|codex|Plan a cache|Key by user|grow without|Agreed|waits|inbox`)
 
-// lasting is a text without what differs from run to run.
+// lasting is a text without the parts that differ from run to run.
 func lasting(text string) string {
 	for _, v := range []struct{ what, with string }{
 		{`(\d+:)?\d\d:\d\d`, "TIME"},
@@ -76,8 +77,8 @@ func lasting(text string) string {
 	return text
 }
 
-// TestLab_U27_pictures takes the pictures of README and docs: two real agents, and a person who presses keys. The text of each
-// moment is that of the pictures in the documentation; `make pictures` takes them again.
+// TestLab_U27_pictures takes the pictures of README and docs with two real agents and a person who presses keys. It fails if the
+// texts differ from those of the pictures in the documentation; `make pictures` takes the pictures again.
 func TestLab_U27_pictures(t *testing.T) {
 	t.Parallel()
 	all := tmuxtest.Versions(t)
@@ -92,7 +93,7 @@ func TestLab_U27_pictures(t *testing.T) {
 	claude.WaitForIdle()
 	codex.WaitForIdle()
 
-	// What the agents say: a plan, what is missing in it, and the end.
+	// What the agents say: a plan, an objection to it, and an agreement.
 	const prompt = "Plan a cache for user profiles, in one line."
 	const plan = "Key by user id, expire after 5 minutes, count hits."
 	const review = "It can grow without limit. Cap it at 64 MiB and evict the oldest."
@@ -121,7 +122,7 @@ func TestLab_U27_pictures(t *testing.T) {
 	c.sees(prompt)
 	c.frame("a prompt", 2*time.Second)
 	for end := time.Now().Add(time.Minute); len(claude.Received()) == 0 && time.Now().Before(end); {
-		c.press("Enter") // pressed while it still draws what was typed, it does nothing
+		c.press("Enter") // while the composer still draws what was typed, Enter does nothing
 		claude.WaitForStill(labtest.Stillness)
 	}
 	st.until("Codex hears the plan", func() bool { return len(codex.Received()) > 0 })

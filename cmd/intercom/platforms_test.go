@@ -22,12 +22,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// elsewhere are the systems that the program builds on beside Linux. DragonFly BSD has no
-// build of the database that keeps the journal.
+// elsewhere are the systems besides Linux on which the program builds. DragonFly BSD has no build of the database that keeps the
+// journal.
 var elsewhere = []string{"darwin/arm64", "darwin/amd64", "freebsd/amd64", "openbsd/amd64", "netbsd/amd64"}
 
-// The first of them is built, others are checked as the compiler checks them, of each kind of
-// sources one; in a long run all are built.
+// The first of them is built; of the others, one of each kind is type-checked. A long run builds all of them.
 func TestU16_buildsElsewhere(t *testing.T) {
 	ofSources(t)
 	for i, platform := range elsewhere {
@@ -51,8 +50,8 @@ func TestU16_buildsElsewhere(t *testing.T) {
 	}
 }
 
-// Without inotify the panes are looked at again and again, and all that is said still goes
-// across, once and in order; the doctor names what that is.
+// Without inotify the panes are polled. Everything that is said still arrives, once and in order, and the doctor mentions
+// polling.
 func TestU16_pollingGoesTheWholeWay(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -105,8 +104,7 @@ func TestU16_doctorSaysWhatIsDegraded(t *testing.T) {
 
 // Helpers.
 
-// ofSources marks a test of the sources themselves, which has them listed or built: `make lint` runs
-// it, and `make long`.
+// ofSources marks a test that lists or builds the sources: only `make lint` and `make long` run it.
 func ofSources(t *testing.T) {
 	t.Helper()
 	if os.Getenv("INTERCOM_SOURCES") == "" && os.Getenv("INTERCOM_LONG") == "" {
@@ -114,8 +112,8 @@ func ofSources(t *testing.T) {
 	}
 }
 
-// checkTypes checks every package of ours as the compiler for another system does, against
-// all that it imports there. To build those for each system takes minutes.
+// checkTypes type-checks our packages for another system, against all that they import there. Building those imports for each
+// system would take minutes.
 func checkTypes(t *testing.T, env []string, processor string) {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap", "./...")
@@ -145,7 +143,7 @@ func checkTypes(t *testing.T, env []string, processor string) {
 			require.NoError(t, err)
 			for _, d := range file.Decls {
 				if f, ok := d.(*ast.FuncDecl); ok && !own {
-					f.Body = nil // of which there are many millions of bytes
+					f.Body = nil // other modules' bodies are many megabytes
 				}
 			}
 			files = append(files, file)

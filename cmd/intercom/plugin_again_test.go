@@ -11,9 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// An agent is restarted in its pane: the person is told once that it is back, and with the
-// menu one key takes its chat up again. Before that key nothing is typed into it. The entry is
-// there for as long as it does something, and the menu stays as high as it was.
+// When an agent is restarted in its pane, the person is told once that it is back, and one key in the menu restores its chat.
+// Before that key nothing is typed into it. The menu has the entry only while it has an effect, and grows no higher by it.
 func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -33,7 +32,7 @@ func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
 		assert.NotContains(t, me.screen(), "restore the chat")
 		me.press("x")
 		me.sees("ended")
-		out, code = st.intercom("chat", "start", "--again", "plans") // ended by a person: by hand
+		out, code = st.intercom("chat", "start", "--again", "plans") // a person ended the chat, so it is restored by hand
 		require.Zero(t, code, out)
 
 		// What was not typed is kept, and the shell below the agent gets nothing.
@@ -75,7 +74,7 @@ func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
 		tmuxtest.WaitFor(t, "the menu as it was", func() bool { return st.Run("show-options", "-sqv", "@intercom-back") == "" })
 		assert.Equal(t, 1, toldOf(st, " is back: "))
 
-		// The other one, from a pane that is in no chat: the latest.
+		// The other agent returns. From a pane that is in no chat the key restores the latest chat.
 		codex.do(":exit")
 		tmuxtest.WaitFor(t, "the end of the chat", func() bool { return len(st.status().Chats) == 0 })
 		codex.starts()
@@ -89,7 +88,7 @@ func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
 		claude.gets(t, "[codex] (2):\n\nand me")
 		assert.Equal(t, 2, toldOf(st, " is back: "))
 
-		// The key by itself, where nothing is to be taken up.
+		// The command of the key, if there is no chat to restore.
 		out, code = st.intercom("plugin", "again", "--origin", me.client+" "+aside)
 		assert.Equal(t, 1, code, out)
 		me.sees("intercom: no agent that left a chat is back in its pane")
@@ -99,8 +98,8 @@ func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
 	})
 }
 
-// A chat of three goes on without the agent that ended; from its pane the same key lets it in
-// again, while the others' panes have their own entries.
+// A chat of three goes on without an agent that ended. When it is back, the same key in its pane adds it to the chat again; the
+// menus of the others' panes keep their own entries.
 func TestV12_oneKeyLetsItInAgain(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -142,8 +141,7 @@ func TestV12_oneKeyLetsItInAgain(t *testing.T) {
 
 // Helpers.
 
-// coderInShell is coder, started by hand in a shell that is there when it has ended. It says
-// nothing of its own.
+// coderInShell is like coder, started by hand in a shell that remains when it ends. It gives no replies.
 func (st *stage) coderInShell(kind string) *coder {
 	st.t.Helper()
 	a := st.coderOf(kind)
@@ -153,7 +151,7 @@ func (st *stage) coderInShell(kind string) *coder {
 	return a
 }
 
-// starts starts it in its shell.
+// starts starts the stand-in in its shell.
 func (a *coder) starts() {
 	a.st.t.Helper()
 	ready := len(a.records(persona.EventReady))
@@ -162,13 +160,13 @@ func (a *coder) starts() {
 	tmuxtest.WaitFor(a.st.t, a.kind+" reads keys", func() bool { return len(a.records(persona.EventReady)) > ready })
 }
 
-// gets waits until it received a message.
+// gets waits until the stand-in has received a message.
 func (a *coder) gets(t *testing.T, text string) {
 	t.Helper()
 	tmuxtest.WaitFor(t, a.kind+" gets "+text, func() bool { return strings.Contains(strings.Join(a.received(), "\n"), text) })
 }
 
-// toldOf counts what people were told that has a text in it.
+// toldOf counts the notices that contain a text.
 func toldOf(st *stage, text string) (n int) {
 	for _, notice := range st.notices() {
 		if strings.Contains(notice, text) {
@@ -178,7 +176,7 @@ func toldOf(st *stage, text string) (n int) {
 	return n
 }
 
-// menuRows is how many rows of a screen a menu has.
+// menuRows is how many rows of a screen a menu takes.
 func menuRows(screen string) (n int) {
 	for line := range strings.Lines(screen) {
 		if strings.ContainsAny(line, "│┌└├") || strings.Contains(line, "lqqq") || strings.Contains(line, "mqqq") {

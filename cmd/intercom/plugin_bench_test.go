@@ -21,10 +21,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// loadLimit is what the plugin may add to the start of tmux.
+// loadLimit is the time that the plugin may add to the start of tmux.
 const loadLimit = 30 * time.Millisecond
 
-// BenchmarkU2_Load measures what the plugin adds to the start of tmux: at most 30 ms.
+// BenchmarkU2_Load measures what the plugin adds to the start of tmux: less than 30 ms.
 func BenchmarkU2_Load(b *testing.B) {
 	for _, v := range tmuxtest.Versions(b) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {
@@ -53,7 +53,7 @@ func BenchmarkU2_Load(b *testing.B) {
 				for range 20 {
 					without, with = append(without, start(empty)), append(with, start(st.root+"/intercom.tmux"))
 				}
-				more := slices.Min(with) - slices.Min(without) // whatever else runs here only ever adds
+				more := slices.Min(with) - slices.Min(without) // other processes only add time
 				b.ReportMetric(float64(more)/1e6, "more-ms")
 				b.Logf("tmux %s starts in %v with an empty plugin, in %v with this one", v.Name, slices.Min(without), slices.Min(with))
 				assert.Less(b, more, loadLimit)
@@ -62,7 +62,7 @@ func BenchmarkU2_Load(b *testing.B) {
 	}
 }
 
-// BenchmarkU7_Status measures how soon the status line says what has changed: within 200 ms.
+// BenchmarkU7_Status measures how soon the status line shows a change: within 200 ms.
 func BenchmarkU7_Status(b *testing.B) {
 	for _, v := range tmuxtest.Versions(b) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {
@@ -75,7 +75,7 @@ func BenchmarkU7_Status(b *testing.B) {
 			var all []time.Duration
 			for b.Loop() {
 				for _, act := range [][2]string{{"pause", "1 paused"}, {"resume", "1 chat"}} {
-					begun := time.Now() // it changes before the command that changes it has ended
+					begun := time.Now() // the change happens before the command ends
 					out, code := st.intercom("chat", act[0], "plans")
 					require.Zero(b, code, out)
 					st.statusSays(act[1])
@@ -89,8 +89,8 @@ func BenchmarkU7_Status(b *testing.B) {
 	}
 }
 
-// BenchmarkU21_PaneOptions measures how soon the options of a pane say what has changed there: within
-// 200 ms of the evidence, which is here what the agent in it draws.
+// BenchmarkU21_PaneOptions measures how soon the options of a pane show a change: within 200 ms of the key that changes the
+// agent's screen.
 func BenchmarkU21_PaneOptions(b *testing.B) {
 	for _, v := range tmuxtest.Versions(b) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {
@@ -122,7 +122,7 @@ func BenchmarkU21_PaneOptions(b *testing.B) {
 	}
 }
 
-// BenchmarkU20_ListedAndGone measures how soon a dialog is listed once it is there, and gone once it was answered: within a
+// BenchmarkU20_ListedAndGone measures how soon a dialog is listed once it appears, and removed once it is answered: within a
 // second each.
 func BenchmarkU20_ListedAndGone(b *testing.B) {
 	for _, v := range tmuxtest.Versions(b) {
@@ -160,13 +160,13 @@ func BenchmarkU20_ListedAndGone(b *testing.B) {
 	}
 }
 
-// BenchmarkU22_ComesBack measures how soon a killed sidecar serves again: within two seconds.
+// BenchmarkU22_ComesBack measures how soon a killed sidecar is replaced by one that serves: within two seconds.
 func BenchmarkU22_ComesBack(b *testing.B) {
 	for _, v := range tmuxtest.Versions(b) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {
 			var all []time.Duration
 			for b.Loop() {
-				st := newStage(b, v) // of one server only the first deaths are answered at once
+				st := newStage(b, v) // a new server each time: only its first deaths are answered at once
 				st.load()
 				st.guarded()
 				old := st.sidecar()
@@ -185,8 +185,7 @@ func BenchmarkU22_ComesBack(b *testing.B) {
 	}
 }
 
-// BenchmarkU8_FirstFrame measures from the start of `intercom ui` until its first whole frame is on
-// the terminal: within 100 ms.
+// BenchmarkU8_FirstFrame measures the time from the start of `intercom ui` to its first whole frame: within 100 ms.
 func BenchmarkU8_FirstFrame(b *testing.B) {
 	program := build(b)
 	for _, v := range tmuxtest.Versions(b) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// typing runs a line in a new login shell of the person, whose profile is the usual one.
+// typing runs a line in a new login shell of the person, with a usual profile.
 func (st *stage) typing(line string, env ...string) (string, error) {
 	st.t.Helper()
 	st.profile("$HOME/.local/bin:" + st.env["PATH"])
@@ -24,8 +24,8 @@ func (st *stage) typing(line string, env ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// What the plugin has is a command to type where programs of one's own are in PATH; it runs what
-// the tmux server uses, and elsewhere what was used last. What stands there is left alone.
+// The plugin makes its program a command in a directory of the person's PATH. In tmux that command runs the program that the
+// server uses, elsewhere the one that was used last. Another program of that name in its place is left alone.
 func TestU18_aCommandToType(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -44,14 +44,14 @@ func TestU18_aCommandToType(t *testing.T) {
 	me.press("f")
 	me.sees("doctor --fix")
 	tmuxtest.WaitFor(t, "the link", func() bool { _, err := os.Lstat(link); return err == nil })
-	// What a person has written for their shell decides, and not the PATH of tmux.
+	// The person's shell profile decides, not the PATH of tmux.
 	st.profile("$HOME/.local/bin:" + st.env["PATH"])
 	me.press("f")
 	me.sees("intercom, typed in a new pane, is the plugin's program")
 	me.press("q")
 	me.seesNot("f fixes")
 
-	// Whose PATH it is that was looked at is said, unless it is that of the shell in which this was typed.
+	// The doctor says whose PATH it looked at, unless it is that of the shell in which it was typed.
 	in := "PATH=" + filepath.Dir(link) + ":" + st.env["PATH"]
 	for _, c := range []struct {
 		env   []string
@@ -81,7 +81,7 @@ func TestU18_aCommandToType(t *testing.T) {
 	require.NoError(t, err, said)
 	assert.Equal(t, version, said, "outside of tmux it is what was loaded last")
 
-	// A person who names the command itself as the program gets a word, and no loop.
+	// If @intercom-bin names the command itself, the person is told, and there is no loop.
 	st.Run("set-option", "-g", usedOption, link)
 	said, err = st.typing("intercom version", inTmux)
 	require.NoError(t, err, said)
@@ -102,7 +102,7 @@ func TestU18_aCommandToType(t *testing.T) {
 	_, err = os.Lstat(link)
 	assert.Error(t, err)
 
-	// Whatever is there is a person's own.
+	// A program of the person's own in its place is left alone.
 	tmuxtest.Program(t, link, "#!/bin/sh\necho mine\n")
 	st.Run("set-environment", "-g", "PATH", filepath.Dir(link)+":"+st.env["PATH"], ";", "set-option", "-g", "@intercom-bin", thisProgram())
 	st.load()
@@ -122,8 +122,8 @@ func TestU18_aCommandToType(t *testing.T) {
 	assert.Equal(t, filepath.Join(st.env["XDG_DATA_HOME"], "intercom", "bin", "intercom"), to)
 }
 
-// The directory of the plugin is removed while tmux runs: its keys work on, and where there is no
-// program any more they say why.
+// If the directory of the plugin is removed while tmux runs, its keys go on working. If the program is gone too, they say why
+// they do not.
 func TestU18_keysOfAPluginThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -140,8 +140,8 @@ func TestU18_keysOfAPluginThatWasRemoved(t *testing.T) {
 		me.sees("the plugin is gone from " + b.root[:10])
 		me.press("q")
 		me.seesNot("the plugin is gone")
-		// Also once the sidecar has forgotten that a menu was opened, as it does after two seconds: the menu may stand open for long.
-		// tmux tells the second of a key: in that of the last one, which chose something, a menu is not told from that one's.
+		// The keys work even after the sidecar has forgotten, two seconds later, that a menu was opened: a menu may stay open for
+		// long. tmux tells only the second of a key, so wait until the next menu key cannot be mistaken for the last choice.
 		chose := time.Now()
 		tmuxtest.WaitFor(t, "another second", func() bool { return time.Since(chose) > 1100*time.Millisecond })
 		me.press("C-b", "B")
@@ -162,7 +162,7 @@ func TestU18_keysOfAPluginThatWasRemoved(t *testing.T) {
 	})
 }
 
-// Who is at the keys is told keys, as they are bound, and commands where there is none.
+// Messages to a person at the keys name keys as they are bound, and commands if no key is bound.
 func TestU18_messagesNameKeys(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -181,7 +181,7 @@ func TestU18_messagesNameKeys(t *testing.T) {
 	assert.Equal(t, "intercom doctor looks", a.byKeys(t.Context(), "intercom doctor looks"))
 }
 
-// The step is one that the person's own shell reads.
+// The advice fits the person's shell.
 func TestToPath(t *testing.T) {
 	t.Parallel()
 	for shell, file := range map[string]string{"/bin/bash": "~/.profile", "/usr/bin/zsh": "~/.zprofile", "/usr/bin/fish": "fish_add_path ~/.local/bin", "": "~/.profile"} {

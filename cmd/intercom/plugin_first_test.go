@@ -15,10 +15,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// standInKey has prefix + I do what TPM does for a plugin that is not there yet: it is cloned, and run.
+// standInKey makes prefix + I do what TPM does for a plugin that is not there yet: clone it and run it.
 const standInKey = `bind I run-shell "git clone -q --single-branch https://git::@github.com/$(sed -n \"s/^set -g @plugin '\\(.*\\)'$/\\1/p\" ~/.tmux.conf) ~/.tmux/plugins/tmux-intercom; sh ~/load; echo Done, press ESC"`
 
-// readmeText is README.
+// readmeText is the text of README.
 func readmeText(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")
@@ -26,8 +26,8 @@ func readmeText(t *testing.T) string {
 	return string(text)
 }
 
-// Somebody without Go, who has README and nothing else: its line in tmux.conf, prefix + I, and the keys of its table, from
-// a release on loopback to a first chat, the screen, and its uninstall. Where TPM itself is at hand, it installs.
+// A person without Go gets along with README alone: its line in tmux.conf, prefix + I, the keys of its table, a first chat, the
+// screen, and the uninstall, with a release served on loopback. If TPM is available, it does the installation.
 func TestU12_U26_theFirstHourByREADME(t *testing.T) {
 	if out, err := exec.Command("unshare", "-m", "sh", "-c", withoutGo, "sh", "true").CombinedOutput(); err != nil {
 		t.Skipf("nobody can hide Go here, which takes mounts of its own: run the test as root, and in a container with --cap-add SYS_ADMIN: %v: %s", err, out)
@@ -110,15 +110,15 @@ func TestU12_U26_theFirstHourByREADME(t *testing.T) {
 		u.picks(terminal, "l")
 		u.outer.WaitForText(terminal, "chats 1")
 		u.press(terminal, "q")
-		tmuxtest.WaitFor(t, "the end of the popup", func() bool { // whose program ends before tmux takes the popup away
+		tmuxtest.WaitFor(t, "the end of the popup", func() bool { // the program ends before tmux removes the popup
 			shown := u.outer.Run("capture-pane", "-p", "-t", terminal)
 			return !strings.Contains(shown, "q closes") && !strings.Contains(shown, "┌")
 		})
-		tmuxtest.WaitFor(t, "the keys to be the person's again", func() bool { // those behind the one that closes it are dropped
+		tmuxtest.WaitFor(t, "the keys to be the person's again", func() bool { // tmux drops keys typed right after the closing one
 			return strings.TrimSpace(u.tmux("list-clients", "-F", "#{client_key_table}")) == "root"
 		})
 
-		// And away: the line first, as README says.
+		// And the removal: first the line, as README says.
 		u.configure(conf[1:]...)
 		require.NoError(t, os.WriteFile(filepath.Join(u.home, ".profile"), []byte("PATH=\"$HOME/.local/bin:$PATH\"\n"), 0o600))
 		u.press(terminal, "C-b", "c")

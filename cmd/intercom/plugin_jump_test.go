@@ -27,7 +27,7 @@ func TestU20_NextWait(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// What waits at no pane is named as the status line counts it, the stop first, each with what to press next.
+// What waits at no pane is named as the status line counts it, the stop first, each kind with the key to press next.
 func TestJump_whatWaitsAtNoPane(t *testing.T) {
 	t.Parallel()
 	byKeys := func(command string) string { return comeback.ByKeys("prefix + B", command) }
@@ -56,7 +56,8 @@ func TestJump_whatWaitsAtNoPane(t *testing.T) {
 		atNoPane([]message.Wait{approve, paused, approve}, api.Status{}, func(command string) string { return command }), "no key opens the menu")
 }
 
-// At a narrow terminal a notice, and what a key tells, is shown row by row; of a key that was pressed again, once.
+// At a narrow terminal a notice and the answer to a key are shown row by row. If the key is pressed again, the old answer's rest
+// is not shown as well.
 func TestJump_atANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -89,8 +90,8 @@ func TestJump_atANarrowTerminal(t *testing.T) {
 	}
 }
 
-// One key goes from wait to wait, whatever session they are in; each is told once where nobody looks,
-// in the ways that init.lua names; and the options of panes say the same.
+// One key goes from one waiting pane to the next, in whatever session. Each wait in a pane that nobody looks at is announced
+// once, in the ways that init.lua names, and the pane's options say the same.
 func TestU20_U21_JumpNoticeAndPaneOptions(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -128,7 +129,7 @@ func TestU20_U21_JumpNoticeAndPaneOptions(t *testing.T) {
 			})
 		}
 
-		// Nobody looked at either of them when it began to wait.
+		// Nobody looked at either pane when it began to wait.
 		tmuxtest.WaitFor(t, "two notices", func() bool {
 			data, _ := os.ReadFile(told)
 			return strings.Count(string(data), "\n") == 2
@@ -175,8 +176,8 @@ func TestU20_U21_JumpNoticeAndPaneOptions(t *testing.T) {
 	})
 }
 
-// The options of a pane on every tmux: they follow what its agent shows, are the server's to expand and
-// run nothing, and are gone after the end, however that came.
+// On every tmux the options of a pane follow the state of its agent, run no command when tmux expands them, and are gone after
+// `intercom down`.
 func TestU21_onEveryTmux(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {

@@ -16,14 +16,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A person asks another pane by keys alone: what Claude Code said last goes to Codex with a
-// line of the person's, as one prompt; the one answer comes back, and that is the end of it.
+// A person asks another pane by keys alone. Claude Code's last answer goes to Codex with the person's line, as one prompt; one
+// answer comes back, and the question is over.
 func TestLab_U15_askAnotherPaneByKeys(t *testing.T) {
 	eachLabStage(t, func(t *testing.T, st *labStage) {
 		claude, codex := st.start(labtest.Claude), st.start(labtest.Codex)
 		claude.says("[[say I have not begun.]]")
 		const last = "The plan has **three** steps:\n\n- one é 日本\n- two\n- three"
-		claude.says("[[say " + last + "]]") // nobody follows it yet
+		claude.says("[[say " + last + "]]") // no sidecar follows it yet
 		st.until("it has written that down", func() bool {
 			files, err := filepath.Glob(filepath.Join(claude.Home, ".claude", "projects", "*", "*.jsonl"))
 			require.NoError(t, err)
@@ -59,8 +59,7 @@ func TestLab_U15_askAnotherPaneByKeys(t *testing.T) {
 	})
 }
 
-// A chat is started, paused, resumed and ended by keys, and what goes across in it is what
-// the two agents say.
+// A chat is started, everything is stopped and resumed, and the chat ended by keys. What the two agents say goes across.
 func TestLab_U14_chatByKeys(t *testing.T) {
 	eachLabStage(t, func(t *testing.T, st *labStage) {
 		claude, codex := st.start(labtest.Claude), st.start(labtest.Codex)
@@ -113,8 +112,8 @@ type labStage struct {
 	lab *labtest.Lab
 }
 
-// eachLabStage runs test on the oldest and the newest tmux at hand, with the plugin loaded,
-// both at once and beside other tests: most of the time agents wait.
+// eachLabStage runs test on the oldest and the newest tmux with the plugin loaded, both at once and beside other tests, since
+// agents wait most of the time.
 func eachLabStage(t *testing.T, test func(t *testing.T, st *labStage)) {
 	t.Helper()
 	t.Parallel()
@@ -139,7 +138,7 @@ func (st *labStage) start(kind labtest.Kind) *labAgent {
 	return &labAgent{st.lab.Start(st.Server, kind, labtest.InShell()), st}
 }
 
-// says has a person at its pane make it say something.
+// says types a prompt at the agent's pane and waits for its answer.
 func (a *labAgent) says(prompt string) {
 	a.st.t.Helper()
 	n := len(a.Received())
@@ -147,7 +146,7 @@ func (a *labAgent) says(prompt string) {
 	a.answered(n + 1)
 }
 
-// answered waits until its model has heard n texts in all, and answered the last.
+// answered waits until the agent's model has heard n texts in all and answered the last.
 func (a *labAgent) answered(n int) {
 	a.st.t.Helper()
 	a.st.until(a.Name+" has answered", func() bool {

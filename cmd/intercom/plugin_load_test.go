@@ -19,12 +19,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// checkout is the plugin, with as little of its sources as it needs, and a
-// compiler that does what the test says.
+// checkout is a stage with a copy of the plugin that has as few of its sources as it needs, and a compiler that is a script of
+// the test.
 type checkout struct {
 	*stage
-	gate string // the compiler goes on when this file is there
-	runs string // a line for each run
+	gate string // a test's compiler may wait for this file
+	runs string // the compiler writes a line here for each run
 }
 
 func newBuild(t *testing.T, v tmuxtest.Version, version, script string) *checkout {
@@ -32,12 +32,12 @@ func newBuild(t *testing.T, v tmuxtest.Version, version, script string) *checkou
 	st := newStage(t, v)
 	st.Run("set-option", "-gu", "@intercom-bin")
 	b := &checkout{stage: st, gate: filepath.Join(st.home, "gate"), runs: filepath.Join(st.home, "runs")}
-	root := filepath.Join(st.home, "a plugin") // with a blank
+	root := filepath.Join(st.home, "a plugin") // with a blank in its path
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "cmd"), 0o700))
 	for _, name := range []string{"intercom.tmux", "go.mod", "tmux-plugin/load.sh", "tmux-plugin/program.sh", "tmux-plugin/fetch.sh", "tmux-plugin/release.txt", "tmux-plugin/notice.sh", "tmux-plugin/intercom-cli"} {
 		data, err := os.ReadFile(filepath.Join(st.root, name))
 		require.NoError(t, err)
-		// No other compiler than that of the test.
+		// No other compiler than that of the test can be found.
 		text := strings.NewReplacer("for dir in /usr/local/go/bin ", "for dir in ", " /usr/local/bin ", " ", " /snap/bin ", " ").Replace(string(data))
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
 		tmuxtest.Program(t, filepath.Join(root, name), text)
@@ -50,7 +50,7 @@ func newBuild(t *testing.T, v tmuxtest.Version, version, script string) *checkou
 	return b
 }
 
-// ends are the oldest and the newest tmux at hand; in a long run all of them.
+// ends runs test on the oldest and the newest tmux; in a long run on all of them.
 func ends(t *testing.T, test func(t *testing.T, v tmuxtest.Version)) {
 	t.Helper()
 	all := tmuxtest.Versions(t)
@@ -74,7 +74,7 @@ func TestU2_theBuildIsTold(t *testing.T) {
 		b.two()
 		me := b.sit("base")
 
-		// Twice at once, as TPM does it: one build.
+		// The plugin runs twice at once, as with TPM, and builds once.
 		b.Run("run-shell", "'"+b.root+"/intercom.tmux'", ";", "run-shell", "'"+b.root+"/intercom.tmux'")
 		me.sees("intercom: building in the background, about a minute the first time")
 		me.press("C-b", "B", "m")
@@ -93,14 +93,14 @@ func TestU2_theBuildIsTold(t *testing.T) {
 		me.press("C-b", b.chatKey)
 		me.sees("claude (1) ↔ codex (2): on")
 
-		// Another revision is built anew, and its sidecar takes the place of the old one.
+		// Another revision is built anew.
 		require.NoError(t, os.WriteFile(filepath.Join(b.root, "cmd", "new.go"), []byte("package main\n"), 0o600))
 		b.load()
 		assert.NotEqual(t, used, b.Run("show-options", "-gqv", usedOption))
 	})
 }
 
-// What is uninstalled while the plugin builds stays so when the build is done, or has failed.
+// If the plugin is uninstalled while it builds, it stays uninstalled when the build succeeds or fails.
 func TestUninstall_whileThePluginBuilds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, end string }{
@@ -124,7 +124,7 @@ func TestUninstall_whileThePluginBuilds(t *testing.T) {
 				require.True(t, loading())
 				require.NoError(t, os.WriteFile(gate, nil, 0o600))
 				tmuxtest.WaitFor(t, "the end of the loading", func() bool { return !loading() })
-				b.Run("set-option", "-gqu", chatKeyOption) // the person's own
+				b.Run("set-option", "-gqu", chatKeyOption) // the person's own option
 				assert.NotContains(t, b.Run("show-options", "-g", ";", "show-options", "-s"), "@intercom-")
 				sockets, err := filepath.Glob(filepath.Join(b.run, "intercom", "*"))
 				require.NoError(t, err)
@@ -134,12 +134,13 @@ func TestUninstall_whileThePluginBuilds(t *testing.T) {
 	}
 }
 
-// buildsThis is the end of a compiler that succeeds.
+// buildsThis is the end of a compiler script that succeeds.
 func buildsThis() string {
 	return "for last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '" + thisProgram() + "' \"$out\"\n"
 }
 
-// Once the plugin is loaded again, commands start a sidecar, also while a program is still built for the keys.
+// Once the plugin is loaded again after an uninstall, commands start a sidecar, even while a program is still being built for the
+// keys.
 func TestUninstall_andLoadedAgain(t *testing.T) {
 	t.Parallel()
 	gate := filepath.Join(t.TempDir(), "gate")
@@ -208,7 +209,7 @@ func TestU2_whyThereIsNoProgram(t *testing.T) {
 	})
 }
 
-// thisMachine is how the plugin's store calls programs that run here.
+// thisMachine is the suffix of programs in the plugin's store that run on this machine.
 func thisMachine(t *testing.T) string {
 	t.Helper()
 	var name unix.Utsname
@@ -216,7 +217,7 @@ func thisMachine(t *testing.T) string {
 	return unix.ByteSliceToString(name.Sysname[:]) + "-" + unix.ByteSliceToString(name.Machine[:])
 }
 
-// asking is program.sh in a copy of the plugin, beside a tmux that has those options and other programs in front of all.
+// asking is program.sh in a copy of the plugin, with a tmux that has those options, and those programs first in PATH.
 func asking(t *testing.T, options map[string]string, programs map[string]string) (root, bin string, run func() (string, error)) {
 	t.Helper()
 	whole, err := filepath.Abs("../..")
@@ -246,7 +247,7 @@ func asking(t *testing.T, options map[string]string, programs map[string]string)
 	}
 }
 
-// sourceKey is how the plugin's store calls what is made of the sources in root, where no git is.
+// sourceKey is the name in the plugin's store of what is built from the sources in root without git.
 func sourceKey(t *testing.T, root string) string {
 	t.Helper()
 	sum, err := exec.Command("sh", "-c", `cd "$1" && eval "$(sed -n '/^sum() {$/,/^}$/p' tmux-plugin/program.sh)" && sum .`, "sh", root).Output()
@@ -254,11 +255,11 @@ func sourceKey(t *testing.T, root string) string {
 	return "source-" + strings.TrimSpace(string(sum)) + "-" + thisMachine(t)
 }
 
-// builds is a compiler that makes a program which can do what the plugin asks.
+// builds is a compiler whose program can do what the plugin asks.
 const builds = "case $1 in env) echo go9.9; exit ;; esac\nfor last; do [ \"$before\" != -o ] || out=$last; before=$last; done\nprintf '#!/bin/sh\\n' >\"$out\"\nchmod +x \"$out\"\n"
 
-// A program in PATH serves the plugin if it is of the same revision, however many of its digits git has shown; of another revision
-// it is not used, and a person is told which it is.
+// A program in PATH serves the plugin if it has the same revision, however many digits of it git showed. A program of another
+// revision is not used.
 func TestPlugin_aProgramInPATH(t *testing.T) {
 	t.Parallel()
 	root, bin, run := asking(t, map[string]string{"@intercom-root": "set"}, map[string]string{"go": builds})
@@ -289,7 +290,7 @@ func TestPlugin_aProgramInPATH(t *testing.T) {
 			assert.Equal(t, store, out, version)
 		}
 	}
-	// What is changed in the checkout is another revision.
+	// A change in the checkout makes it another revision.
 	require.NoError(t, os.WriteFile(filepath.Join(root, "cmd", "intercom", "new.go"), []byte("package main\n"), 0o600))
 	tmuxtest.Program(t, filepath.Join(bin, "intercom"), "#!/bin/sh\necho 'intercom "+head[:7]+" (go9.9, linux/amd64)'\n")
 	out, err := run()
@@ -316,7 +317,7 @@ func TestPlugin_aProgramInPATHOfAnotherRevisionIsNamed(t *testing.T) {
 	})
 }
 
-// A builder that was killed builds no more, as the keys and the doctor say: its process is asked, and no time is waited.
+// When a builder was killed, the keys and the doctor say so at once: they look for its process instead of waiting some time.
 func TestPlugin_aBuilderThatWasKilled(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -347,7 +348,7 @@ func TestPlugin_aBuilderThatWasKilled(t *testing.T) {
 	})
 }
 
-// Whose number is another process's by now builds no more either; and for one that builds it is waited.
+// A lock counts only while its holder's process lives: a number that now belongs to another process does not count.
 func TestPlugin_theLockIsThatOfAProcess(t *testing.T) {
 	t.Parallel()
 	began, err := process.Start(os.Getpid())
@@ -383,7 +384,7 @@ func TestPlugin_theLockIsThatOfAProcess(t *testing.T) {
 	}
 }
 
-// A program of a person's own may be one in PATH, by its name; keys call it by its path.
+// @intercom-bin may name a program in PATH; the keys call it by its path.
 func TestPlugin_aProgramByItsName(t *testing.T) {
 	t.Parallel()
 	for given, found := range map[string]bool{"mine": true, "nosuch": false, "./root/mine": false, "exit": false} {
@@ -400,7 +401,7 @@ func TestPlugin_aProgramByItsName(t *testing.T) {
 	}
 }
 
-// The program of another system, which shares the home, is not taken for that of this one.
+// In a home that two systems share, the program of one is not used on the other.
 func TestPlugin_aHomeOfTwoSystems(t *testing.T) {
 	t.Parallel()
 	root, bin, run := asking(t, map[string]string{"@intercom-root": "set"}, map[string]string{
@@ -420,7 +421,7 @@ func TestPlugin_aHomeOfTwoSystems(t *testing.T) {
 	assert.Equal(t, one, of("x86_64"), "it is there")
 }
 
-// A store that can be read only, whatever keeps it from being written, is told, and not waited for.
+// If the plugin's store cannot be written, for whatever reason, the person is told, and the plugin does not wait.
 func TestPlugin_aStoreThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	whole, err := filepath.Abs("../..")
@@ -439,7 +440,8 @@ func TestPlugin_aStoreThatCannotBeWritten(t *testing.T) {
 			for _, one := range []string{"go.mod", "tmux-plugin/program.sh", "tmux-plugin/notice.sh", "tmux-plugin/release.txt"} {
 				tmuxtest.Program(t, filepath.Join(root, one), read(t, filepath.Join(whole, one)))
 			}
-			// The notice goes its own way, and Go writes beside what it is asked: nothing of either outlives the test's directory.
+			// The real notice would run on in the background, and the real Go would write files of its own: either might outlive
+			// the test's directory.
 			tmuxtest.Program(t, filepath.Join(bin, "tmux"), "#!/bin/sh\ncase $* in list-clients*) exit 1 ;; esac\nprintf '%s\\n' \"$*\" >>"+calls+"\n")
 			tmuxtest.Program(t, filepath.Join(bin, "go"), "#!/bin/sh\necho go9.9\n")
 			for program, script := range map[string]string{"ln": c.ln, "mkdir": c.mkdir, "sleep": c.sleep, "mv": c.mv} {
@@ -486,7 +488,7 @@ func TestU2_oldTmux(t *testing.T) {
 	}
 }
 
-// Where tmux has no messages beside which the panes go on, what a script tells is short.
+// If tmux has no messages that let the panes go on, a script's notice is shown only briefly.
 func TestNotice_isShortWherePanesStandStill(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")

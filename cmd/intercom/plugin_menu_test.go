@@ -15,9 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Each entry of the menu does what it says, by its letter and by the arrows, and no key of
-// that comes to an agent. The entry that edits the policies joins this list with them;
-// TestU5_askAnotherPane has the one that asks.
+// Each entry of the menu works by its letter and by the arrows, and none of these keys reaches an agent. TestU5_editThePolicies
+// and TestU5_askAnotherPane test the entries that edit the policies and ask.
 func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -52,7 +51,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 			}
 		}
 
-		// A menu that does not fit is not shown at all: this one fits a small terminal.
+		// tmux does not show a menu that does not fit; this one fits a small terminal.
 		status := st.Run("show-options", "-gqv", "@intercom-status")
 		for _, width := range []int{40, 32} {
 			me.resize(width, 15)
@@ -66,7 +65,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		st.Run("set-option", "-g", "@intercom-status", status)
 		me.resize(140, 30)
 
-		// Start a chat, and end it, either way.
+		// Start a chat and end it, in both ways.
 		me.menu("c")
 		me.sees("q closes")
 		me.press("1")
@@ -82,14 +81,14 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		me.menu("x")
 		me.sees("claude (1) ↔ codex (2): ended")
 		require.Empty(t, st.status().Chats)
-		me.menu("x") // nothing is there to be ended, and the next step is told
+		me.menu("x") // there is none to end, and the next step is told
 		me.sees("intercom: pane " + claude.pane + " is in no chat → prefix + B, then c, starts one")
 		me.menu("c")
 		me.sees("q closes")
 		me.press("1")
 		me.sees("claude (1) ↔ codex (2): on")
 
-		// What a muted pane says stays there.
+		// A muted pane's words stay there.
 		me.menu("m")
 		me.sees("claude (1) is muted")
 		chat := st.status().Chats[0]
@@ -102,10 +101,10 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		says("for everybody")
 		heard("for everybody")
 		assert.NotContains(t, strings.Join(codex.received(), "\n"), "between us")
-		me.menu("m") // or they talk on
+		me.menu("m") // otherwise they would go on talking
 		me.sees("claude (1) is muted")
 
-		// Pausing everything holds what is said then, and the inbox has it.
+		// While everything is stopped, messages are held and listed in the inbox.
 		me.menu("p")
 		me.sees("everything is stopped: nothing is typed any more")
 		assert.True(t, st.status().Stopped)
@@ -134,7 +133,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		me.sees("said to claude ↔ codex")
 		heard("one more")
 
-		// What there is, and what is wrong.
+		// The pages: chats, watch and doctor.
 		page("l", "chats", "q closes", "claude ↔ codex", "panes")
 		page("w", "watch", "q back", "claude ↔ codex", "on · ")
 		page("d", "doctor", "intercom doctor", "keys of the plugin: prefix + ")
@@ -144,8 +143,8 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 	})
 }
 
-// One entry of the menu takes this pane's last answer, with a line of one's own, to a picked
-// pane and brings the one answer back; then nothing more is relayed.
+// The menu's entry to ask takes this pane's last answer with a line of the person's to a picked pane, and brings one answer back.
+// Then nothing more is relayed.
 func TestU5_askAnotherPane(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -188,7 +187,7 @@ func TestU5_askAnotherPane(t *testing.T) {
 	})
 }
 
-// The editor of the policies is a popup of the menu's; what is wrong is asked about there, and
+// The policies are edited in a popup of the menu. An error in them is shown there with an offer to edit again, and success is
 // told at the client.
 func TestU5_editThePolicies(t *testing.T) {
 	t.Parallel()
@@ -213,7 +212,7 @@ func TestU5_editThePolicies(t *testing.T) {
 		})
 		me.sees("what to write:")
 		me.types("intercom.configure {}")
-		drawn := filepath.Join(st.home, "drawn") // all of it: before tmux 3.6 a notice stays for two seconds
+		drawn := filepath.Join(st.home, "drawn") // everything drawn, since before tmux 3.6 a notice stays for two seconds only
 		st.outer.Run("pipe-pane", "-t", me.pane, "cat >'"+drawn+"'")
 		me.press("Enter")
 		tmuxtest.WaitFor(t, "it is told", func() bool {
@@ -225,10 +224,10 @@ func TestU5_editThePolicies(t *testing.T) {
 
 // Helpers.
 
-// marked is the background of the marked entry of a menu.
+// marked is the background colour of the marked entry of a menu.
 const marked = "colour201"
 
-// colourMarked has the marked entry of a menu drawn alike by every tmux.
+// colourMarked makes every tmux draw the marked entry of a menu in that colour.
 func (st *stage) colourMarked() {
 	st.Run("set-option", "-gw", "mode-style", "bg="+marked)
 	_, _ = st.Try("set-option", "-gw", "menu-selected-style", "bg="+marked) // since 3.4
@@ -253,8 +252,7 @@ func (s *seat) choose(entry string) {
 	require.Fail(s.t, "no arrow leads to it", "%q in\n%s", entry, s.screen())
 }
 
-// atEntry is the marked entry of the menu, as two looks at a row see it that may be drawn anew
-// just then.
+// atEntry is the marked entry of the menu. It looks twice, since a row may just be being redrawn.
 func (s *seat) atEntry() (entry string) {
 	s.t.Helper()
 	look := func() string {
@@ -274,5 +272,5 @@ func (s *seat) atEntry() (entry string) {
 
 var paste = regexp.MustCompile(`(?s)\x1b\[200~.*?\x1b\[201~\r?`)
 
-// besidesPastes is what of a program's input was not pasted, and submitted with it.
+// besidesPastes is a program's input without pastes and the Enter behind each.
 func besidesPastes(keys string) string { return paste.ReplaceAllString(keys, "") }

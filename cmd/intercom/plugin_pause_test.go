@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A chat at a limit says what to press, in at most 76 columns; a line of the person's own asks
-// whether to resume it, and y sends both.
+// A chat that pauses at a limit says which key to press, in at most 76 columns. A person's line to it asks whether to resume it,
+// and y sends that line and those held before.
 func TestB9_PauseSaysWhatToPress(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -25,7 +25,7 @@ func TestB9_PauseSaysWhatToPress(t *testing.T) {
 		out, code := st.intercom("chat", "start", claude.pane, codex.pane, "--set", "depth=2", "--set", "stall=off")
 		require.Zero(t, code, out)
 		st.Run("select-window", "-t", claude.pane)
-		claude.do(":say what I found") // they answer each other from here on
+		claude.do(":say what I found") // from here on they answer each other
 
 		me.sees("claude ↔ codex paused after 2 turns: prefix + B, r")
 		for line := range strings.SplitSeq(me.screen(), "\n") {

@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Whatever stands against a question is said before anything is asked for, Esc and C-c leave every
-// popup, and q those in which nothing is typed.
+// A popup says what makes its action impossible before it asks for anything. Esc and C-c leave every popup, and q those into
+// which nothing is typed.
 func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -27,7 +27,7 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 		me.menu("a")
 		me.sees("no answer of it is known")
 		me.sees("Press Enter, q or Escape.")
-		me.types("1 stays here") // the popup takes what was meant for what it would have asked
+		me.types("1 stays here") // the popup swallows what was meant for its questions
 		me.press("Enter")
 		me.seesNot("no answer of it is known")
 		assert.Empty(t, st.status().Sessions, "nobody stays adopted by that")
@@ -38,7 +38,7 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 		out, code := st.intercom("chat", "start", codex.pane, third.Pane, "--name", "other")
 		require.Zero(t, code, out)
 
-		// Those that are in a chat cannot be picked for one, but asked.
+		// Panes in a chat cannot be picked for another one, but can be asked.
 		for _, leave := range []string{"q", "Escape", "C-c"} {
 			me.menu("c")
 			me.sees("q closes")
@@ -54,11 +54,11 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 		me.press("1")
 		me.sees("a line of your own")
 		me.press("Escape")
-		me.sees("+ - answers") // the panes again
+		me.sees("+ - answers") // back at the list of panes
 		me.press("q")
 		me.seesNot("+ - answers")
 
-		// The pane itself is in one.
+		// This pane itself is in a chat.
 		out, code = st.intercom("chat", "stop", "other")
 		require.Zero(t, code, out)
 		out, code = st.intercom("chat", "start", claude.pane, third.Pane, "--name", "mine")
@@ -88,7 +88,7 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 	})
 }
 
-// From a pane in which no agent is, two others are picked.
+// In a pane without an agent, the key picks two other panes.
 func TestU23_TwoArePickedFromAThird(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -107,7 +107,7 @@ func TestU23_TwoArePickedFromAThird(t *testing.T) {
 	})
 }
 
-// A line whose sending fails stays where it was typed, to be mended or sent once more.
+// If sending a line fails, the line stays where it was typed, to be changed or sent again.
 func TestU23_NoTypedLineIsLost(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -121,7 +121,7 @@ func TestU23_NoTypedLineIsLost(t *testing.T) {
 		me.press("g", "o", "Enter")
 		tmuxtest.WaitFor(t, "it has said so", func() bool { return len(claude.records(persona.EventSaid)) == 1 })
 
-		// Between the picking and the line everything is stopped.
+		// Everything is stopped between the choice of a pane and the line.
 		me.menu("a")
 		me.sees("for " + claude.pane + ", ask")
 		first := regexp.MustCompile(`1 +` + codex.pane + ` `)
@@ -168,8 +168,8 @@ func TestU23_NoTypedLineIsLost(t *testing.T) {
 	})
 }
 
-// A tmux server that was started from a shell which named another one: keys are about the server in
-// which they are pressed, and what is typed for a popup stays in it, also where its program fails.
+// If the tmux server was started from a shell whose INTERCOM_SERVER names another one, keys still act on the server in which they
+// are pressed. What is typed for a popup stays in it, even if its program fails.
 func TestU23_KeysOfAServerThatWasNamedAnother(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -185,7 +185,7 @@ func TestU23_KeysOfAServerThatWasNamedAnother(t *testing.T) {
 		me.press("1")
 		me.sees("claude (1) ↔ codex (2): on")
 
-		// A program that is not the plugin's any more, or breaks.
+		// A program that has been replaced or is broken.
 		program := st.home + "/broken"
 		tmuxtest.Program(t, program, "#!/bin/sh\necho it broke\nexit 2\n")
 		st.Run("set-option", "-g", usedOption, program)
@@ -193,7 +193,7 @@ func TestU23_KeysOfAServerThatWasNamedAnother(t *testing.T) {
 			me.menu("l")
 			me.sees("it broke")
 			me.sees("Press Enter, q or Escape.")
-			if key == "Enter" { // a word that begins with q closes nothing, nor does a key that begins as Escape does
+			if key == "Enter" { // a word that begins with q closes nothing, nor does a key whose sequence begins with Escape
 				me.types("quick 1")
 				me.press("Up")
 			}

@@ -23,7 +23,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// compressed is a program as a release has it, and the SHA-256 of what is in it.
+// compressed is a program as a release contains it, and the SHA-256 of the uncompressed program.
 func compressed(data []byte) ([]byte, string) {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
@@ -41,12 +41,12 @@ var theProgram = sync.OnceValues(func() ([]byte, string) {
 	return compressed(data)
 })
 
-// startsTheProgram is one that starts it, with far less to compress and to verify.
+// startsTheProgram is a compressed script that runs the program under test: far less to compress and verify.
 var startsTheProgram = sync.OnceValues(func() ([]byte, string) {
 	return compressed([]byte("#!/bin/sh\nexec '" + thisProgram() + "' \"$@\"\n"))
 })
 
-// releases serves the programs of releases on loopback, and counts who asks.
+// releases serves the programs of releases on loopback, and counts the requests.
 type releases struct {
 	*httptest.Server
 	asked atomic.Int32
@@ -67,7 +67,7 @@ func serveReleases(t *testing.T, body []byte) *releases {
 	return r
 }
 
-// release writes down that there is a release v0.9.0, of those sources, with a program of that sum.
+// writeRelease records a release v0.9.0 of those sources with a program of that sum.
 func writeRelease(t *testing.T, root, url, sources, sum string) {
 	t.Helper()
 	text := "# a release\nrelease v0.9.0\ncommit 0\ngo " + runtime.Version() + "\nsources " + sources + "\nurl " + url +
@@ -75,7 +75,7 @@ func writeRelease(t *testing.T, root, url, sources, sum string) {
 	require.NoError(t, os.WriteFile(filepath.Join(root, "tmux-plugin", "release.txt"), []byte(text), 0o600))
 }
 
-// sourcesOf is how the plugin tells the sources in root from others.
+// sourcesOf is the key by which the plugin identifies the sources in root.
 func sourcesOf(t *testing.T, root string) string {
 	t.Helper()
 	out, err := exec.Command("sh", "-c", `cd "$1" && eval "$(sed -n '/^sum() {$/,/^}$/p' tmux-plugin/program.sh)" && sum cmd sidecar scripting policies docs/skill go.mod go.sum`, "sh", root).Output()
@@ -85,18 +85,18 @@ func sourcesOf(t *testing.T, root string) string {
 
 func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 	t.Parallel()
-	body, right := startsTheProgram() // the program itself: TestU26_U18_installedWithoutGo
+	body, right := startsTheProgram() // TestU26_U18_installedWithoutGo uses the program itself
 	wrong := strings.Repeat("1", 64)
 	builds := "for last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '" + thisProgram() + "' \"$out\"\n"
 	for _, c := range []struct {
 		name    string
 		sum     string
 		past    bool   // the checkout has other sources than the release
-		long    bool   // in a long run alone: the parts of it are met by others
-		goes    string // the version of Go that is there, if any
+		long    bool   // only in a long run: other cases cover its parts
+		goes    string // the version of Go that can be found, if any
 		install string // @intercom-install
-		url     string // of the release, "" for the one that serves it
-		says    string // that a person sees
+		url     string // of the release; "" for the server of this test
+		says    string // what a person sees
 		key     string // of the program in use: "source" for that of the checkout, "" for none
 		asked   int32
 	}{
@@ -148,7 +148,7 @@ func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 				} else {
 					tmuxtest.WaitFor(t, "a program", func() bool { return b.Run("show-options", "-gqv", usedOption) != "" })
 					assert.Regexp(t, "^"+store+"/"+c.key+`(-\d+)?-`+thisMachine(t)+`/intercom$`, b.Run("show-options", "-gqv", usedOption))
-					b.load() // again: it is there
+					b.load() // a second load finds it
 					me.press("C-b", b.chatKey)
 					me.sees("claude (1) ↔ codex (2): on")
 				}
@@ -160,8 +160,8 @@ func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 	}
 }
 
-// A load that is killed in mid-download leaves nothing behind: no download that goes on, and no
-// directory once another load has begun. The log of builds is never written through a link.
+// A load that is killed in mid-download stops its download, and its directory is gone, at the latest when another load begins.
+// The log of builds is never written through a link.
 func TestU26_killedInMidDownload(t *testing.T) {
 	t.Parallel()
 	b := newBuild(t, tmuxtest.Versions(t)[0], "", "")
@@ -199,14 +199,14 @@ func TestU26_killedInMidDownload(t *testing.T) {
 		return len(left) == 0
 	})
 	assert.Equal(t, "mine", read(t, mine))
-	left := filepath.Join(store, filepath.Base(strings.TrimSuffix(b.key(), ".lock"))+".999999999") // of one that was killed with its download
+	left := filepath.Join(store, filepath.Base(strings.TrimSuffix(b.key(), ".lock"))+".999999999") // left by a killed load
 	require.NoError(t, os.Mkdir(left, 0o700))
 	kill()
 	<-ended
 	assert.NoDirExists(t, left)
 }
 
-// key is the name of what is under way in the plugin's store.
+// key is the path of the only lock in the plugin's store.
 func (b *checkout) key() string {
 	b.t.Helper()
 	locks, _ := filepath.Glob(filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin", "*.lock"))
@@ -214,7 +214,7 @@ func (b *checkout) key() string {
 	return locks[0]
 }
 
-// withoutGo hides every Go of this computer from a command, which gets mounts of its own for that.
+// withoutGo hides every Go of this computer from a command by mounts of the command's own.
 const withoutGo = `for dir in $(printf %s "$PATH" | tr : ' ') /usr/local/go/bin /opt/homebrew/bin /usr/local/bin /opt/local/bin /snap/bin; do
 	[ ! -e "$dir/go" ] || mount --bind /dev/null "$(readlink -f "$dir/go")" || exit 9
 done
@@ -235,7 +235,7 @@ func TestU26_U18_installedWithoutGo(t *testing.T) {
 		u := newUser(t, v, s)
 		where := filepath.Join(u.home, ".tmux", "plugins", "tmux-intercom")
 		u.must("git", "clone", "-q", "--single-branch", "https://git::@github.com/acme/tmux-intercom", where)
-		// The sums of a tag are committed after it.
+		// The sums of a tag are committed after the tag.
 		writeRelease(t, where, served.URL, sourcesOf(t, where), sum)
 		u.must("git", "-C", where, "commit", "-q", "-am", "sums")
 		u.commit = u.must("git", "-C", where, "rev-parse", "HEAD")
@@ -249,7 +249,7 @@ func TestU26_U18_installedWithoutGo(t *testing.T) {
 	})
 }
 
-// TestU26_theSameBytesEverywhere releases a tag from two clones in different places.
+// TestU26_theSameBytesEverywhere releases a tag from two clones in different directories: both record the same sums.
 func TestU26_theSameBytesEverywhere(t *testing.T) {
 	if os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("two releases are built in a long run: make long LONG=TestU26")

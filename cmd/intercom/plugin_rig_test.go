@@ -23,41 +23,40 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// stage is a person's tmux with the plugin, in a world of its own, and people at its
-// terminals: each sits in a pane of another tmux server, so that what is typed there are
-// true key presses and what is seen there is what a person sees.
+// stage is a person's tmux server in an environment of its own, with people at its terminals. Each terminal is a pane of another
+// tmux server, so keys sent to it are true key presses, and its content is what a person sees.
 type stage struct {
 	*tmuxtest.Server                  // the person's
 	outer            *tmuxtest.Server // has the terminals, once somebody sits down
-	root             string           // of the plugin
+	root             string           // the plugin's directory
 	run              string           // the runtime directory
 	home             string
 	bin              string // first in PATH
-	chatKey          string // that opens a chat
-	first            int    // the server's process, before any restart
+	chatKey          string // the key that opens a chat
+	first            int    // the server's process id, before any restart
 	env              map[string]string
 	t                testing.TB
 }
 
-// seat is one of the terminals.
+// seat is a person's terminal.
 type seat struct {
 	*stage
-	pane   string // of the outer server
-	client string // how the person's tmux calls it
+	pane   string // in the outer server
+	client string // its name in the person's tmux
 }
 
-// newStage starts a server without the plugin.
+// newStage starts a server without loading the plugin.
 func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	dir, err := os.MkdirTemp("/tmp", "ic") // short: there are sockets below it
+	dir, err := os.MkdirTemp("/tmp", "ic") // short, since the paths of sockets are limited
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	thisProgram()
 	st := &stage{t: t, root: root, run: filepath.Join(dir, "run"), bin: filepath.Join(dir, "bin"), home: filepath.Join(dir, "home"), chatKey: "@"}
 	if v.AtLeast(3, 8) {
-		st.chatKey = "V" // there tmux itself has @
+		st.chatKey = "V" // tmux itself binds @ there
 	}
 	for _, d := range []string{st.run, st.bin, st.home} {
 		require.NoError(t, os.Mkdir(d, 0o700))
@@ -73,7 +72,7 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	st.first = st.PID
 	st.env["HOME"] = st.Dir
 	st.profile(st.env["PATH"])
-	// What makes its first journal are worlds and people with TPM.
+	// Start with an empty journal: other tests cover the first journal.
 	empty, err := journaltest.Empty()
 	require.NoError(t, err)
 	state := st.paths().State
@@ -81,12 +80,11 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	require.NoError(t, os.WriteFile(filepath.Join(state, journalFile), empty, 0o600))
 	words := []string{
 		"set-option", "-g", "@intercom-bin", thisProgram(), ";", "set-option", "-g", "window-size", "latest",
-		// Keys that come to the server together, as they may on a busy machine, are keys all the same.
+		// Keys that reach the server together, as they may on a busy machine, must not count as a paste.
 		";", "set-option", "-g", "assume-paste-time", "0",
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.env)) {
-		// What the server runs gets it; by the test's own environment stages could not be
-		// several at once.
+		// Set on the server for what it runs. With the test's own environment no two stages could run at once.
 		if name != "TMUX" && name != "TMUX_PANE" {
 			words = append(words, ";", "set-environment", "-g", name, st.env[name])
 		}
@@ -98,14 +96,15 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	return st
 }
 
-// profile is what a login shell of the stage has as its PATH: without it that of the machine, where intercom may be installed.
+// profile sets the PATH of a login shell on the stage. Otherwise the shell would have that of the machine, where intercom may be
+// installed.
 func (st *stage) profile(path string) {
 	st.t.Helper()
 	require.NoError(st.t, os.WriteFile(filepath.Join(st.Dir, ".profile"), []byte("PATH=\""+path+"\"\n"), 0o600))
 }
 
-// transportOf is how the sidecar of a test speaks to tmux: every fourth as a person's does by itself, and
-// all of them in a long run; the others without a process for each question, which costs a third of that.
+// transportOf is the transport of a test's sidecar to tmux. Every fourth test, and in a long run every one, uses the default; the
+// others use the native one, which needs no process for each question and costs a third.
 func transportOf(name string) string {
 	if crc32.ChecksumIEEE([]byte(name))%4 == 0 || os.Getenv("INTERCOM_LONG") != "" {
 		return "auto"
@@ -113,7 +112,7 @@ func transportOf(name string) string {
 	return "native"
 }
 
-// environ is the environment of what the stage starts beside its server.
+// environ is the environment of the programs that the stage starts outside of its server.
 func (st *stage) environ() (pairs []string) {
 	for name, value := range st.env {
 		pairs = append(pairs, name+"="+value)
@@ -121,8 +120,8 @@ func (st *stage) environ() (pairs []string) {
 	return pairs
 }
 
-// awaitSidecars waits at the end until those sidecars have ended whose servers have, and ends
-// what else there may be: a build goes on without its server.
+// awaitSidecars waits at the end of the test until all sidecars and guards have ended with their servers, and then ends what is
+// left, such as a build.
 func (st *stage) awaitSidecars() {
 	defer func() {
 		for _, p := range st.processes() {
@@ -143,7 +142,7 @@ func (st *stage) awaitSidecars() {
 	}
 }
 
-// load loads the plugin, as the configuration does, and waits until it is there.
+// load loads the plugin as the configuration does, and waits until it is ready.
 func (st *stage) load() {
 	st.t.Helper()
 	st.Run("set-option", "-gqu", canOption, ";", "set-option", "-gqu", usedOption)
@@ -157,8 +156,7 @@ func (st *stage) load() {
 	})
 }
 
-// statusSays waits until the status is that.
-// Who waits since the same moment may stand in either order.
+// statusSays waits until the status is one of those. Waits that began at the same moment may come in either order.
 func (st *stage) statusSays(want ...string) {
 	st.t.Helper()
 	says := ""
@@ -202,9 +200,9 @@ func (st *stage) sit(session string) *seat {
 	return me
 }
 
-// resize gives the terminal another size, and waits until the client has taken it. A client's process that
-// is late takes no note of it: the server draws before that knows that it is attached. Then it is told once more,
-// but no sooner than it must be: each time that it is told closes what menu is open by then.
+// resize gives the terminal another size, and waits until the client has it. A client whose process is late misses the change,
+// because the server may draw before the process knows that it is attached. Then it is told again, but rarely: each signal closes
+// an open menu.
 func (s *seat) resize(columns, rows int) {
 	s.t.Helper()
 	s.outer.Run("resize-window", "-t", s.pane, "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows))
@@ -222,21 +220,20 @@ func (s *seat) resize(columns, rows int) {
 	})
 }
 
-// press presses keys one after the other, each as soon as the server has read the one before:
-// those that it reads at once, it takes for a paste, and a key that it reads together with
-// the one that opens a menu goes past that menu.
+// press presses keys one after the other, each as soon as the server has read the one before. The server would take keys that it
+// reads at once for a paste, and a key that it reads together with the one that opens a menu would miss the menu.
 func (s *seat) press(keys ...string) {
 	s.t.Helper()
 	for _, key := range keys {
 		s.outer.Run("send-keys", "-t", s.pane, key)
-		for range 2 { // a server answers after it has read what came before
+		for range 2 { // a server answers after it has read earlier input
 			s.outer.Run("display-message", "-p", "")
 			s.Run("display-message", "-p", "")
 		}
 	}
 }
 
-// types presses the keys of a line, a word at a time.
+// types types a line, a word at a time.
 func (s *seat) types(line string) {
 	s.t.Helper()
 	for i, word := range strings.Fields(line) {
@@ -247,7 +244,7 @@ func (s *seat) types(line string) {
 	}
 }
 
-// menu opens the menu and takes an entry of it.
+// menu opens the menu and presses the key of an entry.
 func (s *seat) menu(key string) {
 	s.t.Helper()
 	s.press("C-b", "B")
@@ -264,26 +261,25 @@ func (s *seat) screen() string {
 // sees waits until the person sees text.
 func (s *seat) sees(text string) { s.t.Helper(); s.outer.WaitForText(s.pane, text) }
 
-// saw waits until a message has been shown, also one that another took the place of at once, by what the server remembers.
+// saw waits until the server has shown a message, even if another replaced it at once.
 func (s *seat) saw(text string) {
 	s.t.Helper()
 	tmuxtest.WaitFor(s.t, "the message "+text, func() bool { return strings.Contains(s.Run("show-messages"), "message: "+text) })
 }
 
-// seesNot waits until the person does not see text any more, and no popup is open: what is
-// typed while one closes is lost in it.
+// seesNot waits until text is gone from the screen and no popup is open, since keys that arrive while a popup closes are lost.
 func (s *seat) seesNot(text string) {
 	s.t.Helper()
 	tmuxtest.WaitFor(s.t, "the end of "+text, func() bool {
 		popup := slices.ContainsFunc(s.processes(), func(p string) bool { return strings.Contains(p, " plugin ") })
 		shown := s.screen()
-		// The program in a popup ends before tmux takes the popup away, and its frame with it.
+		// The program in a popup ends before tmux removes the popup with its frame.
 		return !popup && !strings.Contains(shown, text) && !strings.Contains(shown, "┌")
 	})
 }
 
-// agent is a program that looks from outside like that agent, in a new window or, where
-// beside says so, in the window of that pane. It writes down every byte that it reads.
+// agent starts a program that looks like that agent from outside, in a new window, or in the window of the pane beside if given.
+// It records every byte that it reads.
 func (st *stage) agent(name, beside string) *tmuxtest.Recorder {
 	st.t.Helper()
 	path := filepath.Join(st.home, name)
@@ -301,7 +297,7 @@ func (st *stage) agent(name, beside string) *tmuxtest.Recorder {
 	return &tmuxtest.Recorder{Pane: pane, File: f.Name()}
 }
 
-// received is what the program of a recorder has read.
+// received is what the recorder's program has read.
 func received(t testing.TB, r *tmuxtest.Recorder) string {
 	t.Helper()
 	data, err := os.ReadFile(r.File)
@@ -309,7 +305,7 @@ func received(t testing.TB, r *tmuxtest.Recorder) string {
 	return string(data)
 }
 
-// two is a window of two agents, which is the current one of the session.
+// two opens a window with two agents and selects it.
 func (st *stage) two() (claude, codex *tmuxtest.Recorder) {
 	st.t.Helper()
 	claude = st.agent("claude", "")
@@ -318,7 +314,7 @@ func (st *stage) two() (claude, codex *tmuxtest.Recorder) {
 	return claude, codex
 }
 
-// intercom runs a command for this server, from outside of it.
+// intercom runs a command for this server from outside of it.
 func (st *stage) intercom(args ...string) (string, int) {
 	st.t.Helper()
 	cmd := exec.Command(thisProgram(), append(args, "--server="+st.Socket)...)
@@ -330,13 +326,13 @@ func (st *stage) intercom(args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// status asks the sidecar how it is, as the command does, in this process.
+// status asks the sidecar for its status without a process.
 func (st *stage) status() api.Status {
 	st.t.Helper()
 	return askOf(st, api.ShowStatus)
 }
 
-// askOf has the sidecar answer what asks nothing in particular.
+// askOf calls an operation of the sidecar that takes no arguments.
 func askOf[R any](st *stage, op api.Op[api.None, R]) R {
 	st.t.Helper()
 	reply, err := api.Call(st.t.Context(), &api.Client{Socket: st.paths().Socket}, op, api.None{})
@@ -344,7 +340,7 @@ func askOf[R any](st *stage, op api.Op[api.None, R]) R {
 	return reply
 }
 
-// told is what the sidecar has in its log, which costs no process.
+// told are events of the sidecar's log, asked for without a process.
 func (st *stage) told(q api.LogQuery) []message.Event {
 	st.t.Helper()
 	events, err := api.Call(st.t.Context(), &api.Client{Socket: st.paths().Socket}, api.Log, q)
@@ -352,7 +348,7 @@ func (st *stage) told(q api.LogQuery) []message.Event {
 	return events
 }
 
-// traces is all that can be seen of us in a server and beside it.
+// traces is everything of ours that can be seen in the server and beside it.
 func (st *stage) traces() map[string]string {
 	st.t.Helper()
 	seen := map[string]string{}
@@ -374,10 +370,10 @@ func (st *stage) traces() map[string]string {
 	return seen
 }
 
-// processes are those of this program that belong to the stage.
+// processes are the processes of this program and of the plugin that belong to the stage.
 func (st *stage) processes() (all []string) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	// What is older than the server is none of it, unless numbers have begun anew since: a machine has many processes.
+	// A process with a lower number than the server's is older and cannot belong to the stage, unless numbers have wrapped since.
 	newest := 0
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		fields := strings.Fields(string(load))
@@ -393,7 +389,7 @@ func (st *stage) processes() (all []string) {
 		if filepath.Base(words[0]) != "intercom" && !slices.ContainsFunc(words, ours) {
 			continue
 		}
-		env, err := os.ReadFile(filepath.Join(dir, "environ")) // costs most of this, and other processes have much of it
+		env, err := os.ReadFile(filepath.Join(dir, "environ")) // reading this is the slowest step
 		if err == nil && strings.Contains(string(env), "XDG_RUNTIME_DIR="+st.run+"\x00") {
 			all = append(all, fmt.Sprint(filepath.Base(dir), " ", strings.Join(words, " ")))
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// What a person approves is what they saw: a popup shows every character of the message, where
-// its rows end exactly at the edge, one beyond it, and with wide characters across it.
+// Before a person approves a message, its popup shows every character, also of rows that end exactly at the edge, or one column
+// beyond it, or with a wide character across it.
 func TestU19_everyCharacterOfWhatIsApprovedIsSeen(t *testing.T) {
 	t.Parallel()
 	ends(t, func(t *testing.T, v tmuxtest.Version) {
@@ -34,7 +34,7 @@ func TestU19_everyCharacterOfWhatIsApprovedIsSeen(t *testing.T) {
 		claude, codex := st.gated()
 		var lines []string
 		word := 0
-		letters := func(n int) (text string) { // no two parts of the message are the same
+		letters := func(n int) (text string) { // no two parts of the message are equal
 			for len(text) < n {
 				text += fmt.Sprintf("%d-", word)
 				word++
@@ -67,7 +67,7 @@ func TestU19_everyCharacterOfWhatIsApprovedIsSeen(t *testing.T) {
 			me.press("q")
 			me.seesNot("q closes")
 		}
-		// The last of them is approved, and goes out as it was seen.
+		// Approved at the last size, the message goes out as it was shown.
 		me.menu("i")
 		me.sees("a approve")
 		me.press("a")
@@ -80,10 +80,10 @@ func TestU19_everyCharacterOfWhatIsApprovedIsSeen(t *testing.T) {
 	})
 }
 
-// plainly is text without what no cell shows.
+// plainly is text without whitespace, which wrapping may change.
 func plainly(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// pages reads all that an approval shows, page by page.
+// pages reads everything that an approval shows, page by page.
 func (s *seat) pages(size [2]int) (shown string) {
 	s.t.Helper()
 	part := regexp.MustCompile(`(\d+) to (\d+) of (\d+) lines`)
@@ -100,7 +100,7 @@ func (s *seat) pages(size [2]int) (shown string) {
 			_, _ = fmt.Sscan(strings.Join(m[1:], " "), &from, &to, &last)
 			return to > len(all)
 		})
-		rows = rows[2+len(all)-from+1 : 2+to-from+1] // below the title
+		rows = rows[2+len(all)-from+1 : 2+to-from+1] // rows below the title
 		all = append(all, rows...)
 		if to == last {
 			break
@@ -111,7 +111,7 @@ func (s *seat) pages(size [2]int) (shown string) {
 	return plainly(strings.Join(all[1:], " "))
 }
 
-// popup is what stands in the cells of an open popup, row by row.
+// popup is the content of an open popup, row by row, and its width.
 func (s *seat) popup() (width int, rows []string) {
 	for line := range strings.Lines(s.screen()) {
 		from, to := strings.Index(line, "│"), strings.LastIndex(line, "│")
@@ -124,8 +124,7 @@ func (s *seat) popup() (width int, rows []string) {
 	return width, rows
 }
 
-// The measure of a row is never less than what a terminal takes, and what a row has no room
-// for stands in the next one.
+// A row is never measured narrower than a terminal draws it, and text that does not fit into it continues in the next one.
 func TestU19_rowsAreMeasured(t *testing.T) {
 	assert.Equal(t, 2, plaintext.Cells('語'))
 	assert.Equal(t, 1, plaintext.Cells('\u0301'))

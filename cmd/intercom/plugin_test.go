@@ -52,7 +52,7 @@ func TestU3_U9_keys(t *testing.T) {
 		st.load()
 		assert.Equal(t, loaded, lines(), "a second load changes nothing")
 
-		// Other keys, several of them, and none.
+		// Other keys: several, and none.
 		st.Run("set-option", "-g", chatKeyOption, "V M-v", ";", "set-option", "-g", menuKeyOption, "", ";", "set-option", "-g", jumpKeyOption, "none")
 		st.load()
 		assert.Equal(t, []string{"V", "M-v"}, ours())
@@ -61,7 +61,7 @@ func TestU3_U9_keys(t *testing.T) {
 		assert.Empty(t, ours())
 		assert.Equal(t, before, lines())
 
-		// Keys that are somebody else's.
+		// Keys that are bound by others.
 		st.Run("set-option", "-gu", menuKeyOption, ";", "set-option", "-g", chatKeyOption, "d")
 		st.Run("bind-key", "B", "display-message", "mine")
 		st.load()
@@ -86,7 +86,8 @@ func TestU3_U9_keys(t *testing.T) {
 	})
 }
 
-// A key that somebody has is left alone however it is written; one that tmux does not know keeps nobody from the rest.
+// A key that somebody else has bound is left alone however it is spelled. A key that tmux does not know does not stop the others
+// from being bound.
 func TestPlugin_keysOfOtherNames(t *testing.T) {
 	t.Parallel()
 	ends(t, func(t *testing.T, v tmuxtest.Version) {
@@ -129,7 +130,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		st.load()
 		me, other := st.sit("base"), st.sit("base")
 
-		// One key where there is one other pane.
+		// One key press, if there is one other pane.
 		me.press("C-b", st.chatKey)
 		me.sees("claude (1) ↔ codex (2): on; the next answer goes across → prefix + B, s says a line")
 		assert.NotContains(t, other.screen(), "↔", "the other terminal")
@@ -138,7 +139,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		assert.Equal(t, "claude (1), codex (2)", participants(chats[0]))
 		assert.Equal(t, me.client+" "+claude.Pane, st.Run("show-options", "-gqv", originOption))
 
-		// Once more is an error, with the next step; the hint has a line of its own where it must.
+		// A second press is an error with the next step, in a row of its own if it does not fit.
 		me.press("C-b", st.chatKey)
 		me.sees("intercom: ")
 		me.sees("prefix + B, then x, in a pane of that chat ends it")
@@ -147,7 +148,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		me.sees("claude (1) ↔ codex (2): ended; nothing more is relayed")
 		assert.Empty(t, st.status().Chats)
 
-		// More panes: a list, agents first, then those that would be refused, and why.
+		// With more panes, a list: agents first, then the panes that would be refused, with the reason.
 		shell := st.Run("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", codex.Pane, "exec sh")
 		far := st.agent("codex", "")
 		me.press("C-b", st.chatKey)
@@ -159,7 +160,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 				rows = append(rows, strings.Join(strings.Fields(strings.Trim(after, "│ \n")), " "))
 			}
 		}
-		require.Len(t, rows, 5, me.screen()) // the first is the heading, the last the pane of cat
+		require.Len(t, rows, 5, me.screen()) // the first is the heading, the last the base pane with cat
 		assert.Regexp(t, `^1 `+codex.Pane+` codex codex \w+ base:\d`, rows[1])
 		assert.Regexp(t, `^2 `+far.Pane+` - codex \w+ base:\d`, rows[2])
 		assert.Regexp(t, `^`+shell+` base:\d .*a shell: it would run what is typed into it`, rows[3])
@@ -179,7 +180,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		me.press("q")
 		me.seesNot("q closes")
 		assert.Empty(t, st.status().Chats)
-		me.press("C-b", st.chatKey, "2") // by heart, before anything is to be seen
+		me.press("C-b", st.chatKey, "2") // typed blind, before anything is shown
 		me.sees("claude (1) ↔ codex-2 (2): on")
 
 		for _, r := range []*tmuxtest.Recorder{claude, codex, far} {
@@ -205,27 +206,27 @@ func TestPlugin_fastTypingLeaksNothing(t *testing.T) {
 			me.sees("messages are typed again")
 			me.press("C-b", "B", "c", "1")
 			me.sees("on; the next answer goes across")
-			me.seesNot("q closes") // a popup swallows what is typed while it closes
+			me.seesNot("q closes") // a popup swallows keys while it closes
 			me.press("C-b", "B", "x")
 			me.sees("nothing more is relayed")
 		}
-		st.Run("join-pane", "-d", "-s", shell, "-t", codex.Pane) // three: the key opens the list
+		st.Run("join-pane", "-d", "-s", shell, "-t", codex.Pane) // three panes, so the key opens the list
 		for range 2 {
 			me.press("C-b", st.chatKey, "1")
 			me.sees("on; the next answer goes across")
-			me.seesNot("q closes") // a popup swallows what is typed while it closes
+			me.seesNot("q closes") // a popup swallows keys while it closes
 			me.press("C-b", "B", "x")
 			me.sees("nothing more is relayed")
 		}
 		assert.Empty(t, received(t, claude), "what was typed while a popup or menu was on its way")
 		assert.Empty(t, received(t, codex))
-		me.press("z") // and what is meant for the pane does go there
+		me.press("z") // keys meant for the pane still arrive there
 		tmuxtest.WaitFor(t, "a key in the pane", func() bool { return received(t, claude) == "z" })
 	})
 }
 
-// What tmux reads together with the key that opens a popup is neither for the popup, which is not
-// there yet, nor for the agent below it once the popup is closed.
+// Keys that tmux reads together with the key that opens a popup reach neither the popup, which is not there yet, nor the agent
+// below it once the popup is closed.
 func TestU5_keysReadTogether(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -234,9 +235,9 @@ func TestU5_keysReadTogether(t *testing.T) {
 		claude, codex := st.two()
 		shell := st.NewPane("sh")
 		st.load()
-		st.Run("join-pane", "-d", "-s", shell, "-t", codex.Pane) // three: the key opens the list
+		st.Run("join-pane", "-d", "-s", shell, "-t", codex.Pane) // three panes, so the key opens the list
 		me := st.sit("base")
-		// Before 3.7 tmux takes the third of them for a paste (assume-paste-time).
+		// Before tmux 3.7 the third key would count as the start of a paste (assume-paste-time).
 		typed := "1\r"
 		if v.AtLeast(3, 7) {
 			typed = "y12345\r"
@@ -291,10 +292,11 @@ func TestU7_statusAndNotices(t *testing.T) {
 		says("all stopped, 1 paused", "chat", "pause", "--all")
 		out, code := st.intercom("chat", "resume", "--all")
 		require.Contains(t, []int{0, 5}, code, out)
-		st.statusSays("1 chat, claude: unknown screen, codex: unknown screen", "1 chat, codex: unknown screen, claude: unknown screen") // by the screens, which are no agents'
+		// These panes show no agent's screen.
+		st.statusSays("1 chat, claude: unknown screen, codex: unknown screen", "1 chat, codex: unknown screen, claude: unknown screen")
 		near.sees(": unknown screen, ")
 
-		// What nobody has asked for is told once, where the chat is.
+		// A notice that nobody asked for is shown once, at the terminal where the chat is.
 		st.Run("kill-pane", "-t", codex.Pane)
 		near.sees(`intercom: chat "plans"`)
 		assert.NotContains(t, far.screen(), "intercom: ")
@@ -321,14 +323,14 @@ func TestS16_H31_nothingShownIsRun(t *testing.T) {
 		me := st.sitUnnamed()
 		st.outer.Run("set-option", "-s", "set-clipboard", "on")
 		st.Run("set-option", "-w", "-t", codex.Pane, "allow-rename", "on")
-		st.Print(codex.Pane, "\x1bk"+evil+"\x1b\\") // by its program: rename-window would expand it
+		st.Print(codex.Pane, "\x1bk"+evil+"\x1b\\") // by its program, since rename-window would expand it
 		tmuxtest.WaitFor(t, "the name", func() bool { return strings.Contains(st.Fact(codex.Pane, "#{window_name}"), "touch") })
-		name := st.Fact(codex.Pane, "#{window_name}") // what tmux made of it: from 3.7 on it is tamer
+		name := st.Fact(codex.Pane, "#{window_name}") // as tmux changed it: 3.7 and later remove more
 		t.Logf("tmux %s: the window is called %s", v.Name, name)
 		st.Print(codex.Pane, "\x1b]2;"+evil+"\x07")
 
 		me.press("C-b", st.chatKey)
-		me.sees("base:1 " + name[:strings.Index(name, "/")]) // in the list, as it is
+		me.sees("base:1 " + name[:strings.Index(name, "/")]) // shown in the list as it is
 		me.press("q")
 		me.seesNot("q closes")
 
@@ -338,12 +340,12 @@ func TestS16_H31_nothingShownIsRun(t *testing.T) {
 		out, code = st.intercom("chat", "pause", "plans")
 		require.Zero(t, code, out)
 		out, code = st.intercom("chat", "say", "plans", "before "+evil+osc+" after")
-		require.Equal(t, 5, code, out) // held
+		require.Equal(t, 5, code, out) // the message is held
 		me.menu("l")
 		me.sees("before " + evil)
 		me.press("q")
 
-		// Refusals, notices and the shell's own lines name things too.
+		// Refusals, notices and the shell scripts' own lines show names too.
 		st.Run("run-shell", st.root+"/tmux-plugin/notice.sh 'told "+strings.ReplaceAll(strings.ReplaceAll(evil, "#", "##"), "%", "%%")+"' "+me.client)
 		me.sees("told #(touch")
 		assert.NoFileExists(t, trap)
@@ -351,7 +353,7 @@ func TestS16_H31_nothingShownIsRun(t *testing.T) {
 	})
 }
 
-// sitUnnamed is sit where the status line does not tell the session's name.
+// sitUnnamed is like sit, with a status line that does not show the session's name.
 func (st *stage) sitUnnamed() *seat {
 	st.t.Helper()
 	left := st.Run("show-options", "-gv", "status-left")
@@ -383,7 +385,7 @@ func TestU11_uninstall(t *testing.T) {
 		skill := filepath.Join(st.Dir, ".claude", "skills", "intercom", "SKILL.md")
 		assert.FileExists(t, skill)
 
-		// What another sidecar would serve next: a port, and the messages of a repository.
+		// What another sidecar would go on serving: a port, and a repository's messages.
 		port := aFreePort(t)
 		out, code = st.intercom("talk", "listen", "start", "--port", port)
 		require.Zero(t, code, out)
@@ -407,7 +409,7 @@ func TestU11_uninstall(t *testing.T) {
 		assert.Equal(t, "@intercom-origin", st.Run("show-options", "-gqv", "@mine"), "what is not ours")
 		assert.Contains(t, st.Run("show-hooks", "-g"), "display-message mine")
 		st.Run("set-hook", "-gu", "session-created[3]", ";", "set-option", "-gu", "@mine")
-		me.press("C-c") // the message goes
+		me.press("C-c") // clears the message
 		assert.Equal(t, before, st.traces())
 		assert.DirExists(t, filepath.Join(st.env["XDG_STATE_HOME"], "intercom"))
 		assert.NoFileExists(t, filepath.Join(st.Dir, ".claude", "settings.json"))
@@ -416,7 +418,7 @@ func TestU11_uninstall(t *testing.T) {
 		tmuxtest.WaitFor(t, "the key", func() bool { return received(t, claude) == "\x03" })
 		assert.Empty(t, received(t, codex))
 
-		// A second time there is nothing to do, and no sidecar that could tell who asks.
+		// A second uninstall finds nothing to remove. No sidecar is left that could tell who calls, so it asks.
 		shell := st.shell()
 		st.Run("send-keys", "-t", shell, "-l", thisProgram()+" uninstall --server="+st.Socket+"; echo exit $?")
 		st.Run("send-keys", "-t", shell, "Enter")
@@ -430,7 +432,7 @@ func TestU11_uninstall(t *testing.T) {
 			out, _ = st.intercom(line...)
 			assert.Empty(t, st.processes(), "%s started a sidecar: %s", line, out)
 		}
-		told := exec.Command("sh", "-c", stop) // as it says
+		told := exec.Command("sh", "-c", stop) // the command that uninstall printed
 		told.Env = st.environ()
 		text, err := told.CombinedOutput()
 		assert.NoError(t, err, "%s", text)

@@ -18,17 +18,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// buildPatience is how long a true build of this program may take where nothing of it was
-// ever compiled.
+// buildPatience is how long a real build of this program may take with an empty build cache.
 const buildPatience = 10 * time.Minute
 
-// snapshot is a repository that has the work tree as it is, uncommitted changes too, as its
-// one commit; the index of the work tree stays as it is. What is built from it is built once.
+// snapshot is a repository with the work tree, including uncommitted changes, as its only commit. The work tree's own index is
+// not changed. A program built from it is built once.
 type snapshot struct {
-	dir    string // below which "acme/tmux-intercom" is the repository
+	dir    string // holds the repository as "acme/tmux-intercom"
 	commit string
 	data   string // XDG_DATA_HOME
-	bin    string // the program that the plugin shall use
+	bin    string // the program that the plugin should use
 }
 
 func takeSnapshot(t *testing.T) (s snapshot) {
@@ -65,7 +64,7 @@ func takeSnapshot(t *testing.T) (s snapshot) {
 	return s
 }
 
-// tpmUser is somebody who has a tmux, Go with its module cache, no network, and a home.
+// tpmUser is a user with a tmux, a Go with its module cache, a home, and no network.
 type tpmUser struct {
 	t       *testing.T
 	version tmuxtest.Version
@@ -97,7 +96,7 @@ func newUser(t *testing.T, v tmuxtest.Version, s snapshot) *tpmUser {
 	u.env = []string{
 		"HOME=" + u.home, "TMUX_TMPDIR=" + u.run, "XDG_RUNTIME_DIR=" + u.run, "XDG_DATA_HOME=" + u.data,
 		"PATH=" + filepath.Join(u.home, ".local", "bin") + ":" + bin + ":" + filepath.Dir(goBin) + ":/usr/bin:/bin", "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_ALLOW_PROTOCOL=file", // the proof that nothing is fetched from elsewhere
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_ALLOW_PROTOCOL=file", // proves that git fetches nothing from the network
 		"GOPROXY=off", "GOTOOLCHAIN=local", "GOMODCACHE=" + caches[0], "GOCACHE=" + caches[1],
 	}
 	u.must("git", "config", "--global", "url.file://"+u.dir+"/.insteadOf", "https://git::@github.com/")
@@ -105,7 +104,7 @@ func newUser(t *testing.T, v tmuxtest.Version, s snapshot) *tpmUser {
 	u.must("git", "config", "--global", "user.email", "t@t")
 	u.must("git", "config", "--global", "user.name", "t")
 	t.Cleanup(func() {
-		if t.Failed() { // what a client was shown, and which keys were taken, is gone from its screen
+		if t.Failed() { // what a client was shown, and which keys were taken, is no longer on its screen
 			for _, ask := range []string{"list-clients", "show-messages", "show-options -g"} {
 				said, err := u.try("tmux", strings.Fields(ask)...)
 				t.Logf("tmux %s: %v\n%s", ask, err, said)
@@ -155,7 +154,7 @@ func (u *tpmUser) configure(lines ...string) {
 	require.NoError(u.t, os.WriteFile(filepath.Join(u.home, ".tmux.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 }
 
-// await waits until the plugin has a program, other than the one before, and a sidecar.
+// await waits until the plugin has a program other than before, and a sidecar.
 func (u *tpmUser) await(before string) (program string) {
 	u.t.Helper()
 	for end := time.Now().Add(buildPatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -175,7 +174,7 @@ func (u *tpmUser) await(before string) (program string) {
 	return ""
 }
 
-// status reports whether the sidecar runs and is of the version of that program.
+// status reports whether the sidecar runs and has the version of that program.
 func (u *tpmUser) status(program string, version []string) bool {
 	out, err := u.try(program, "status", "--json", "--server="+u.socket)
 	return err == nil && len(version) > 1 && strings.Contains(out, `"running":true`) && strings.Contains(out, `"version":"`+version[1]+`"`)
@@ -195,7 +194,7 @@ func (u *tpmUser) sidecars() (pids []int) {
 	return pids
 }
 
-// sidecar is the only one of them.
+// sidecar is the only sidecar of this user.
 func (u *tpmUser) sidecar() int {
 	u.t.Helper()
 	var pids []int
@@ -204,7 +203,7 @@ func (u *tpmUser) sidecar() int {
 	return pids[0]
 }
 
-// attach sits a person down at a terminal.
+// attach attaches a terminal for a person.
 func (u *tpmUser) attach() string {
 	u.t.Helper()
 	words := []string{"new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "140", "-y", "34", "env", "-i"}
@@ -213,7 +212,7 @@ func (u *tpmUser) attach() string {
 	return pane
 }
 
-// press presses keys one after the other, each as soon as the server has read the one before: seat.press says why.
+// press presses keys one after the other, each as soon as the server has read the one before; see seat.press.
 func (u *tpmUser) press(pane string, keys ...string) {
 	u.t.Helper()
 	for _, key := range keys {
@@ -225,7 +224,7 @@ func (u *tpmUser) press(pane string, keys ...string) {
 	}
 }
 
-// picks presses a key of the menu once the menu is there.
+// picks opens the menu and presses one of its keys.
 func (u *tpmUser) picks(terminal, key string) {
 	u.t.Helper()
 	u.press(terminal, "C-b", "B")
@@ -233,15 +232,15 @@ func (u *tpmUser) picks(terminal, key string) {
 	u.press(terminal, key)
 }
 
-// pauses pauses everything by the menu. What the line then says may be gone at once: a notice of the load,
-// which waited for a client, takes its place.
+// pauses stops everything by the menu. It looks for the answer in tmux's messages, because a waiting notice may replace it on the
+// screen at once.
 func (u *tpmUser) pauses(terminal string) {
 	u.t.Helper()
 	u.picks(terminal, "p")
 	tmuxtest.WaitFor(u.t, "everything is stopped", func() bool { return strings.Contains(u.tmux("show-messages"), "message: everything is stopped") })
 }
 
-// installed is what holds of a plugin that is there, whoever has put it there.
+// installed checks everything that holds for an installed plugin, however it was installed.
 func (u *tpmUser) installed(where string) (program, terminal string) {
 	u.t.Helper()
 	t := u.t
@@ -281,8 +280,7 @@ func (u *tpmUser) installed(where string) (program, terminal string) {
 	return program, terminal
 }
 
-// types types the command in a new login shell, in a window of its own: it is that program, and
-// finds the sidecar.
+// types types the command in a new login shell, in a window of its own, and checks that it is that program and finds the sidecar.
 func (u *tpmUser) types(program string) {
 	u.t.Helper()
 	require.NoError(u.t, os.WriteFile(filepath.Join(u.home, ".profile"), []byte("PATH=\"$HOME/.local/bin:$PATH\"\n"), 0o600))
@@ -301,13 +299,13 @@ func (u *tpmUser) types(program string) {
 	assert.NotContains(u.t, text, "replaces the sidecar")
 }
 
-// settle waits until nothing of the plugin's loading runs any more.
+// settle waits until no part of the plugin's loading runs any more.
 func (u *tpmUser) settle() {
 	u.t.Helper()
 	st := &stage{run: u.run}
 	tmuxtest.WaitFor(u.t, "the end of the loading", func() bool {
 		for _, p := range st.processes() {
-			// A notice waits for somebody who reads it.
+			// A notice waits until a client can show it.
 			if (strings.Contains(p, "/tmux-plugin/") || strings.Contains(p, "plugin load")) && !strings.Contains(p, "notice.sh") {
 				return false
 			}
@@ -316,7 +314,7 @@ func (u *tpmUser) settle() {
 	})
 }
 
-// leave leaves what TPM has said. Escape alone is one only once tmux has waited for more.
+// leave closes TPM's output. tmux waits for more keys before it takes Escape as one.
 func (u *tpmUser) leave(terminal string) {
 	u.t.Helper()
 	u.press(terminal, "Escape")
@@ -333,10 +331,10 @@ func (u *tpmUser) gone() {
 	tmuxtest.WaitFor(u.t, "the end of the sidecar with its server", func() bool { return len(u.sidecars()) == 0 })
 }
 
-// A minimal plugin manager: it runs what stands in the root of each plugin, as TPM does.
+// standIn is a minimal plugin manager: like TPM, it runs the .tmux files in the root of each plugin.
 const standIn = `for f in ~/.tmux/plugins/*/*.tmux; do [ ! -x "$f" ] || "$f" >/dev/null 2>&1; done`
 
-// In a long run the program is built as a person's tmux builds it, else it is this one.
+// A plain clone is enough to install the plugin. In a long run the plugin builds the program; otherwise it uses this one.
 func TestU18_installedByAPlainClone(t *testing.T) {
 	t.Parallel()
 	s := takeSnapshot(t)
@@ -356,7 +354,7 @@ func TestU18_installedByAPlainClone(t *testing.T) {
 	})
 }
 
-// In a long run the program is built as a person's tmux builds it, and updated, else it is this one.
+// TPM installs the plugin. In a long run the plugin builds the program and an update of it; otherwise it uses this one.
 func TestU1_U18_installedByTPM(t *testing.T) {
 	t.Parallel()
 	source := os.Getenv("TPM_SRC")
@@ -387,7 +385,7 @@ func TestU1_U18_installedByTPM(t *testing.T) {
 		u.settle()
 		program, terminal := u.installed(where)
 
-		// By the keys of TPM: on a plugin that is there, and on one that is not.
+		// By the keys of TPM: with the plugin installed, and with its directory removed.
 		u.press(terminal, "C-b", "I")
 		u.outer.WaitForText(terminal, "Done, press")
 		u.leave(terminal)
@@ -402,7 +400,7 @@ func TestU1_U18_installedByTPM(t *testing.T) {
 		u.sidecar()
 		u.pauses(terminal)
 
-		if long && v == all[len(all)-1] { // an update, which is built
+		if long && v == all[len(all)-1] { // the update is built
 			work := filepath.Join(u.home, "work")
 			u.must("git", "clone", "-q", filepath.Join(u.dir, "acme", "tmux-intercom"), work)
 			u.must("git", "-C", work, "commit", "-q", "--allow-empty", "-m", "next")

@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Beside a pane that cannot be in a chat the key lists panes to pick from, as it does where there are more than two, whichever of
-// the two it is pressed in. What is typed meanwhile reaches no pane.
+// Beside a pane that cannot be in a chat the key opens the list, as with more than two panes, in whichever of the two it is
+// pressed. What is typed meanwhile reaches no pane.
 func TestPlugin_picksBesideAShell(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -47,7 +47,7 @@ func TestPlugin_picksBesideAShell(t *testing.T) {
 	})
 }
 
-// On a busy machine it takes a while until it is known what the key is to begin. It is as much of the person's then.
+// On a busy machine it may take a while to find out what the key should start. That still counts as the person's doing.
 func TestPlugin_aKeyWhoseFirstProgramIsSlow(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])

@@ -20,14 +20,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// init.lua opens in the person's editor, from a template where there is none, with all that a
-// language server needs beside it; what is wrong afterwards is told, and edited again.
+// `policy edit` opens init.lua in the person's editor, from a template if there is none, with the files that a language server
+// needs beside it. Errors are shown afterwards, with an offer to edit again.
 func TestL11_L13_edit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config", "intercom")
 	opened := filepath.Join(dir, "opened")
-	// The editor keeps what it was given, and puts the next of some texts in its place.
+	// The editor records the file's text, and replaces it by the next of the given texts.
 	editor := filepath.Join(dir, "editor")
 	tmuxtest.Program(t, editor, `#!/bin/sh
 cat "$2" >>"`+opened+`"
@@ -74,7 +74,7 @@ test -z "$next" || mv "$next" "$2"
 		return string(data)
 	}
 
-	// Left without writing, the editor has changed nothing.
+	// An editor that writes nothing creates no file.
 	shown, code := edit("", nil)
 	require.Zero(t, code, shown)
 	assert.NotContains(t, shown, "1 file")
@@ -101,7 +101,7 @@ test -z "$next" || mv "$next" "$2"
 	assert.Equal(t, "Lua 5.1", luarc.Version)
 	assert.Equal(t, []string{filepath.Dir(annotations)}, luarc.Library)
 
-	// What is wrong is told, and may be edited at once; what is the person's own stays.
+	// Errors are shown and may be corrected at once. The person's .luarc.json stays; our annotations are written anew.
 	require.NoError(t, os.WriteFile(filepath.Join(config, ".luarc.json"), []byte("{}"), 0o600))
 	require.NoError(t, os.WriteFile(annotations, []byte("old"), 0o600))
 	shown, code = edit("y", []string{"x = 1", "-- fine"})
@@ -125,7 +125,7 @@ test -z "$next" || mv "$next" "$2"
 	assert.Contains(t, shown, `"check":{"ok":true,"files":["init.lua","policies/50-reviews.lua"]`)
 }
 
-// The template says nothing, and what it shows works when the comments are taken away.
+// The template has no effect, and the code that it shows works when it is uncommented.
 func TestPolicyEdit_template(t *testing.T) {
 	engine := scripting.New(scripting.Options{})
 	var shown strings.Builder
@@ -151,7 +151,7 @@ func TestPolicyEdit_template(t *testing.T) {
 	}
 }
 
-// Files are in use as they are saved only where the sidecar says so of them: not while it refuses them, nor after a rollback.
+// Files count as in use only if the sidecar says so: not while it refuses them, nor after a rollback.
 func TestUses(t *testing.T) {
 	left := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	both := []policy.Kept{{Generation: "new"}, {Generation: "old", Until: left}}

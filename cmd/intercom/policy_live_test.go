@@ -19,9 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// What a sidecar tells of its policies: what they decided, what they would decide now, what
-// others would change, and the way back.
-// A rollback asks with the files that change, and how old the set is that it brings back.
+// Before a rollback the person is told which files change, and how old the earlier set is.
 func TestL15_rollbackSaysWhatChanges(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
@@ -48,7 +46,7 @@ func TestL15_rollbackSaysWhatChanges(t *testing.T) {
 	}
 }
 
-// The mark of a laxer change is explained below the table, once, and there is no column for it where none is laxer.
+// The mark of a laxer change is explained once below the table. If no change is laxer, there is no column for it.
 func TestPolicyDiff_saysWhatItsMarkMeans(t *testing.T) {
 	t.Parallel()
 	stricter := policy.Change{Message: "01a1ff21-5c0d-7e46-8ed2-22904d0c0001", From: "Ada", To: "Ben", Type: "text", Was: message.VerbDeliver, Is: message.VerbHold, By: "init.lua:1"}
@@ -73,6 +71,7 @@ func TestPolicyDiff_saysWhatItsMarkMeans(t *testing.T) {
 	}, shown(policy.Trial{Tried: 9, Changed: []policy.Change{stricter}}))
 }
 
+// A sidecar tells what its policies decided, what they would decide now, and what other files would change, and rolls back.
 func TestL11_ofASidecar(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -155,7 +154,7 @@ func TestL11_ofASidecar(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(config, "policies", "50-quiet-hours.lua")))
 	tmuxtest.WaitFor(t, "the files are what is in use", func() bool { return !strings.Contains(run("status"), "policy:") })
 
-	// Files that are fine and not in use are not called fine alone.
+	// `policy check` adds a note if files without errors are not in use.
 	assert.NotContains(t, run("policy", "check"), "note:")
 	before := askOf(st, api.Policy).Generation
 	require.NoError(t, os.WriteFile(filepath.Join(config, "init.lua"), []byte("return { brakes = { depth = 7 } }\n"), 0o600))

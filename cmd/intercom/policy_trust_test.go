@@ -20,9 +20,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// What a project brings is trusted by a key that a person presses at a terminal, after they
-// have seen it, and by nothing that an agent does in its pane; and no longer once it changes,
-// or once they take it back.
+// A project's policy is trusted only by a key that a person presses at a terminal after seeing it, not by anything that an agent
+// does in its pane. The trust ends when the file changes or the person revokes it.
 func TestL11_trust(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -111,7 +110,7 @@ func TestL11_trust(t *testing.T) {
 		Project: project, trustedFile: trustedFile{File: file, Hash: changed}, More: []trustedFile{{File: answers, Hash: own}},
 	}, r, "both of them")
 
-	// What its agent answers by itself is trusted in the same way, and not as a policy.
+	// The project's file of automatic answers is trusted in the same way, but not as a policy.
 	st.Run("send-keys", "-R", "-t", shell, ";", "clear-history", "-t", shell)
 	st.Run("send-keys", "-t", shell, "-l", strings.Replace(command, project, answers, 1)+"; echo exit $?")
 	st.Run("send-keys", "-t", shell, "Enter")
@@ -125,7 +124,7 @@ func TestL11_trust(t *testing.T) {
 	assert.False(t, list.Trusted(scripting.ProjectFile, own))
 }
 
-// What writes a person's files itself does so for nobody whom one of the sidecars refuses, also not one of another tmux server.
+// Commands that write a person's files refuse if any sidecar refuses the caller, even that of another tmux server.
 func TestPersonOnly_oneSidecarThatRefusesIsEnough(t *testing.T) {
 	t.Chdir(t.TempDir())
 	w := newWorld(t)
@@ -148,7 +147,7 @@ func TestPersonOnly_oneSidecarThatRefusesIsEnough(t *testing.T) {
 	assert.NoDirExists(t, ".aea")
 }
 
-// The trust of a file that is gone, with its project or without, can be taken back: it may come back.
+// The trust of a file that is gone can be revoked, even if its project is gone too, because the file may come back.
 func TestFilesOf_whatIsGone(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

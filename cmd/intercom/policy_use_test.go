@@ -18,8 +18,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Eight policies of at most 25 lines come with the program, each with its tests; a person puts one in
-// place by its name, and what stands there already is left alone.
+// The program contains policies with tests, at least eight of them of at most 25 lines. A person installs one by its name; a file
+// that is already there is left alone.
 func TestL15_gallery(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func TestL15_gallery(t *testing.T) {
 		terminal, err := pty.Start(cmd)
 		require.NoError(t, err)
 		defer terminal.Close()
-		shown, _ := io.ReadAll(terminal) // it ends in an error when the program does
+		shown, _ := io.ReadAll(terminal) // reading ends with an error when the program ends
 		_ = cmd.Wait()
 		return strings.ReplaceAll(string(shown), "\r\n", "\n"), cmd.ProcessState.ExitCode()
 	}
@@ -90,7 +90,7 @@ func TestL15_gallery(t *testing.T) {
 	assert.NoFileExists(t, ownTests, "nothing is put beside it")
 	require.NoError(t, os.WriteFile(ownTests, []byte("-- mine, too\n"), 0o600))
 
-	// Without its policy, the tests of one are no policy.
+	// A test file without its policy does not count as the policy.
 	require.NoError(t, os.Remove(own))
 	out, code = atTerminal("use", "quiet-hours")
 	assert.Equal(t, 1, code)
@@ -98,7 +98,7 @@ func TestL15_gallery(t *testing.T) {
 	assert.NoFileExists(t, own)
 }
 
-// A policy that is put in place while the sidecar refuses the files as they are is not told as one in use.
+// A policy that is installed while the sidecar refuses the files is not reported as in use.
 func TestL15_notInUse(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -123,7 +123,8 @@ func TestL15_notInUse(t *testing.T) {
 	assert.Regexp(t, `(?m)^quiet-hours +yes `, out)
 
 	write("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. ">: " .. msg.body end)`)
-	write("policies/10-mark_test.lua", `cases("the mark", "format", { { fixture { from = "Ada", body = "x" }, "Ada: x" } })`) // which policy check does not run
+	// `policy check`, with which `policy use` checks the files, does not run tests.
+	write("policies/10-mark_test.lua", `cases("the mark", "format", { { fixture { from = "Ada", body = "x" }, "Ada: x" } })`)
 	puts("token-limit")
 	st.WaitForText(shell, "exit: 1")
 	shown := st.Run("capture-pane", "-pJ", "-t", shell)
@@ -140,7 +141,7 @@ func TestL15_notInUse(t *testing.T) {
 	st.WaitForText(shell, "exit: 1")
 }
 
-// The way back: the files that were put in place go, after a y, and one that was changed is named as such.
+// `policy drop` removes the installed files after a y, and says if a file was changed.
 func TestL15_dropped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -191,7 +192,7 @@ func TestL15_dropped(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, `policy "quiet-hours" is not in use`)
 
-	// A person's own changes are theirs: they are named before they go.
+	// A person's own changes are mentioned before they are removed.
 	out, code = atTerminal("", "use", "quiet-hours")
 	require.Zero(t, code, out)
 	require.NoError(t, os.WriteFile(placed, []byte("-- mine\n"), 0o600))

@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// runAtTerminal is run with standard error at a terminal, and returns what that shows.
+// runAtTerminal is like run with standard error at a terminal, and returns what the terminal shows.
 func (w *world) runAtTerminal(t *testing.T, args ...string) (code int, shown string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -39,8 +39,8 @@ func (w *world) runAtTerminal(t *testing.T, args ...string) (code int, shown str
 	return code, shown
 }
 
-// Whoever sends a message, or asks, at a terminal is told what is waited for, and for how long as it was asked for: not as much as
-// is left of it. Elsewhere nothing of that is said.
+// At a terminal, send and ask say what they wait for and the whole time limit, not the rest of it. Elsewhere they say nothing of
+// that.
 func TestWaits_areToldAtATerminal(t *testing.T) {
 	b := &fakeBackend{receipt: message.Receipt{State: message.Typed}, later: &message.Receipt{State: message.Submitted}}
 	w := newWorld(t)

@@ -19,10 +19,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// The bounds on time that the checklists of ai-talk and AEA set, of the commands as processes. They are asserted here
-// and in no test.
+// These are the time limits that the checklists of ai-talk and AEA set, measured with the commands as processes. Only these
+// benchmarks assert them, no test does.
 
-// BenchmarkK1_ListenStart measures how soon `listen start` returns where no sidecar runs yet: within half a second.
+// BenchmarkK1_ListenStart measures how soon `listen start` returns if no sidecar runs yet: within half a second.
 func BenchmarkK1_ListenStart(b *testing.B) {
 	for b.Loop() {
 		a := newAEABench(b)
@@ -55,8 +55,8 @@ func BenchmarkK22_Check(b *testing.B) {
 	assert.Less(b, all.middle(), 50.0)
 }
 
-// BenchmarkK18_Timeout measures how long a send waits for a port that takes no connection: ten seconds, or as long as it is told,
-// give or take half a second.
+// BenchmarkK18_Timeout measures how long a send waits for a port that accepts no connection: ten seconds or the given timeout,
+// plus or minus half a second.
 func BenchmarkK18_Timeout(b *testing.B) {
 	a := newAEABench(b)
 	port := strconv.Itoa(deafPort(b))
@@ -96,8 +96,8 @@ func deafPort(b *testing.B) int {
 	return 0
 }
 
-// BenchmarkK24_K27_ListenOnce measures how long `listen-once` waits where nothing comes: five seconds, give or take 0.3, and with
-// --timeout 2 at most 2.3; and how soon it has the answer to what was asked.
+// BenchmarkK24_K27_ListenOnce measures how long `listen-once` waits if nothing comes: five seconds plus or minus 0.3, and with
+// --timeout 2 at most 2.3; and how soon it has a message that comes.
 func BenchmarkK24_K27_ListenOnce(b *testing.B) {
 	a := newAEABench(b)
 	port, other := strconv.Itoa(porttest.Free(b)), strconv.Itoa(porttest.Free(b))
@@ -140,7 +140,7 @@ func BenchmarkA34_Check(b *testing.B) {
 	assert.LessOrEqual(b, all.middle(), 150.0)
 }
 
-// BenchmarkA61_Notice measures how soon a person is told of a message that awaits a yes, once its file is there: within a second.
+// BenchmarkA61_Notice measures how soon a message that awaits approval is listed once its file is there: within a second.
 func BenchmarkA61_Notice(b *testing.B) {
 	a := newAEABench(b)
 	a.in(a.target, a.program, "aea", "monitor", "start")
@@ -167,8 +167,8 @@ func BenchmarkA61_Notice(b *testing.B) {
 	}
 }
 
-// BenchmarkC50_TakenOver measures how soon a port and a repository are served again once the sidecar that had them has ended: within
-// two seconds, by another one that runs, or by the headless one that follows it.
+// BenchmarkC50_TakenOver measures how soon a port and a repository are served again after their sidecar has ended: within two
+// seconds, by another running sidecar or by the headless one that follows.
 func BenchmarkC50_TakenOver(b *testing.B) {
 	for name, another := range map[string]bool{"by another": true, "by the headless one": false} {
 		b.Run(name, func(b *testing.B) {

@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Before something is lost by a release or by uninstall, a person at a terminal is told what, and asked; an agent at its own
-// terminal is refused without a question. Afterwards it is told what was lost. Where nothing is lost nobody is asked.
+// If a release or an uninstall would lose something, a person at a terminal is told what, and asked; an agent at its own terminal
+// is refused without a question. Afterwards the command says what was lost. If nothing would be lost, nobody is asked.
 func TestRelease_asksWhereSomethingIsLost(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -72,7 +72,7 @@ func (st *stage) types(shell, command string) {
 	st.Run("send-keys", "-t", shell, "Enter")
 }
 
-// A sidecar of an earlier version cannot say what a release would drop, and it is carried out.
+// An older sidecar cannot say what a release would drop, so the pane is released without a question.
 func TestRelease_ofAnOlderSidecar(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, &fakeBackend{})
@@ -81,7 +81,8 @@ func TestRelease_ofAnOlderSidecar(t *testing.T) {
 	assert.Contains(t, r.out, "released %7")
 }
 
-// A release names the chats that end by it and no others that end at that moment, and what it drops, also what came only just before.
+// A release names the chats that end by it, not others that end at the same moment, and the messages that it drops, even those
+// that arrived just before.
 func TestRelease_namesWhatItLost(t *testing.T) {
 	codex := message.Peer{ID: message.NewID(), Name: "codex", PaneOf: message.PaneOf{Pane: "%7"}}
 	of := func(one message.ID) message.Chat {

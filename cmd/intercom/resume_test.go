@@ -13,9 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A chat that stands at a limit, and the policies in use, are a person's: no way that an agent
-// has lets the one go on or changes the others. A person's y does, at a shell and in the popup of
-// the menu.
+// Only a person can resume a chat that stands at a limit, or roll back the policies; every way that an agent has is refused. A
+// person's y does it, in a shell and in the popup of the menu.
 func TestS12_ABrakedChatAndThePolicies(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -35,7 +34,7 @@ func TestS12_ABrakedChatAndThePolicies(t *testing.T) {
 	braked := func() bool { c := st.status().Chats[0]; return c.State == message.ChatPaused && c.Braked }
 	tmuxtest.WaitFor(t, "it stands at its limit", braked)
 	used := func() int { return strings.Count(run("policy", "log"), "in use") }
-	tmuxtest.WaitFor(t, "the first files are in use", func() bool { return used() == 2 }) // behind none
+	tmuxtest.WaitFor(t, "the first files are in use", func() bool { return used() == 2 }) // the first set had none before it
 	require.NoError(t, os.WriteFile(init, []byte("-- second"), 0o600))
 	tmuxtest.WaitFor(t, "the second ones are", func() bool { return used() == 3 })
 	policies := run("policy", "log")

@@ -116,7 +116,7 @@ func TestSend_request(t *testing.T) {
 	got = sent("bob", "hi", "--subject", "plans, and more", "--tag", "a,b", "--tag", "c")
 	assert.Equal(t, []any{"plans, and more", []string{"a,b", "c"}}, []any{got.Subject, got.Tags})
 
-	// What is not taken at once is asked about once more, for the time that is left.
+	// A message that is not taken at once is asked about again, for the rest of the time.
 	b.receipt.State, b.later = message.Held, &message.Receipt{State: message.Submitted}
 	assert.InDelta(t, 10, sent("bob", "hi").Timeout.Seconds(), 5)
 	assert.InDelta(t, 3600, sent("bob", "hi", "--wait", "submitted").Timeout.Seconds(), 60)
@@ -157,7 +157,7 @@ func TestCommands_examplesWork(t *testing.T) {
 			if line == "intercom demo" || line == "intercom down" || line == "intercom uninstall" || strings.HasPrefix(line, "intercom inbox release") ||
 				strings.HasPrefix(line, "intercom policy trust") || strings.HasPrefix(line, "intercom policy edit") || strings.HasPrefix(line, "intercom policy use ") || strings.HasPrefix(line, "intercom policy drop") || strings.HasPrefix(line, "intercom policy rollback") || cmd.Name() == "doctor" || cmd.Name() == "ui" ||
 				strings.HasPrefix(cmd.CommandPath(), "intercom talk") || strings.HasPrefix(cmd.CommandPath(), "intercom aea") || strings.HasPrefix(cmd.CommandPath(), "intercom team") || strings.HasPrefix(cmd.CommandPath(), "intercom link") {
-				continue // they have tests of their own
+				continue // these have tests of their own
 			}
 			args := shellWords(t, line)
 			r := w.run(args[1:]...)
@@ -313,18 +313,18 @@ func TestServer_publishedSocketIsFound(t *testing.T) {
 
 // Helpers.
 
-// world is the environment of the commands of one test.
+// world is the environment of a test's commands.
 type world struct {
 	env        map[string]string
 	stdin      string
 	executable string
-	succession time.Duration // how long another sidecar is waited for
-	hookTime   time.Duration // how long a hook may take
-	othersTime time.Duration // how long the sidecar of somebody else may take to answer
+	succession time.Duration // how long to wait for another sidecar
+	hookTime   time.Duration // the time limit of a hook
+	othersTime time.Duration // the time limit for an answer of another user's sidecar
 	published  func(context.Context, string) (string, error)
 }
 
-// result is what a command left.
+// result is the outcome of a command.
 type result struct {
 	code     int
 	out, err string
@@ -358,13 +358,13 @@ func (w *world) run(args ...string) result {
 	return result{code, out.String(), complaints.String()}
 }
 
-// serve is the sidecar of the world, in this process.
+// serve runs the world's sidecar in this process.
 func (w *world) serve(t *testing.T, b *fakeBackend) {
 	t.Helper()
 	w.serveOn(t, b, func(ln net.Listener) net.Listener { return ln })
 }
 
-// serveOn is serve on what over makes of the listener.
+// serveOn is like serve; over may wrap the listener.
 func (w *world) serveOn(t *testing.T, b *fakeBackend, over func(net.Listener) net.Listener) {
 	t.Helper()
 	p, err := api.Places(w.getenv, w.env["INTERCOM_SERVER"])
@@ -410,7 +410,7 @@ func oneValue(t *testing.T, text string, into any) {
 	assert.Equal(t, len(text)-1, strings.Index(text, "\n"), "%q", text)
 }
 
-// harmless checks that text holds nothing that a terminal acts on.
+// harmless checks that text holds nothing that a terminal would act on.
 func harmless(t testing.TB, what, text string) {
 	t.Helper()
 	for _, r := range text {

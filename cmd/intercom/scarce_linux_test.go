@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// starved is a line program in a pane, with a sidecar to which the system gives nothing more for a while.
+// starved is a line program in a pane, whose sidecar gets no more of some resource for a while.
 type starved struct {
 	*talker
 	screen func() string
@@ -33,20 +33,20 @@ func newStarved(t *testing.T) *starved {
 	return s
 }
 
-// sends sends a message that is submitted, once.
+// sends sends a message and waits until it was submitted and is shown.
 func (s *starved) sends(text string) {
 	s.t.Helper()
 	s.runs("send", "Ada", text, "--wait", "submitted")
 	until(s.t, func() bool { return strings.Contains(s.screen(), text) })
 }
 
-// anyhow runs a command that may fail, and returns all that it says.
+// anyhow runs a command that may fail, and returns all its output.
 func (s *starved) anyhow(words ...string) (string, error) {
 	out, err := s.command(thisProgram(), words...).CombinedOutput()
 	return string(out), err
 }
 
-// meanwhile sends a message while the sidecar starves, and returns what was said.
+// meanwhile sends a message while the sidecar starves, and returns the output.
 func (s *starved) meanwhile() (said string) {
 	s.t.Helper()
 	said, err := s.anyhow("send", "Ada", "meanwhile", "--wait", "submitted", "--timeout", "1s")
@@ -58,8 +58,8 @@ func (s *starved) meanwhile() (said string) {
 	return said
 }
 
-// recovers waits until nothing is wrong any more: what was accepted meanwhile has arrived then, once, or awaits a
-// yes, unless its sender is told that nobody knows; what was not never comes.
+// recovers waits until nothing is wrong any more. A message that was accepted meanwhile has then arrived once, or awaits
+// approval, or is uncertain; one that was not accepted never arrives.
 func (s *starved) recovers() {
 	s.t.Helper()
 	until(s.t, func() bool {
@@ -70,7 +70,7 @@ func (s *starved) recovers() {
 	switch log := s.runs("log"); {
 	case !strings.Contains(log, "meanwhile"):
 		assert.NotContains(s.t, s.screen(), "meanwhile", "it was never accepted")
-	case strings.Contains(log, "message to Ada awaits your approval"): // its sender had gone, and so nobody knew who that was
+	case strings.Contains(log, "message to Ada awaits your approval"): // its sender had ended and could not be identified
 		assert.NotContains(s.t, s.screen(), "meanwhile")
 		assert.Contains(s.t, s.runs("inbox", "list"), "meanwhile")
 	case strings.Contains(log, "uncertain"):
@@ -80,7 +80,7 @@ func (s *starved) recovers() {
 	}
 }
 
-// openOf is how many files a process has open.
+// openOf is the number of files that a process has open.
 func openOf(t *testing.T, pid int) int {
 	t.Helper()
 	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
@@ -88,8 +88,8 @@ func openOf(t *testing.T, pid int) int {
 	return len(all)
 }
 
-// A sidecar to which the system gives no more files says so, or the doctor does for it, types nothing that it
-// cannot prove, and goes on once there are some.
+// When a sidecar runs out of file descriptors, it or the doctor says so, nothing is reported as submitted that was not, and it
+// recovers once it has some.
 func TestD2_U9_NoDescriptors(t *testing.T) {
 	t.Parallel()
 	s := newStarved(t)
@@ -116,8 +116,8 @@ func TestD2_U9_NoDescriptors(t *testing.T) {
 	assert.Equal(t, s.pid, s.sidecarOf(s.env["INTERCOM_SERVER"]), "it is the same sidecar")
 }
 
-// A sidecar whose system starts no more processes says so, and goes on once it does. Where that ended it, another
-// one goes on.
+// When a sidecar can start no more processes, the doctor says so, and the sidecar recovers once it can. If the shortage ended it,
+// another one takes over.
 func TestD2_U9_NoProcesses(t *testing.T) {
 	t.Parallel()
 	s := newStarved(t)
@@ -126,14 +126,14 @@ func TestD2_U9_NoProcesses(t *testing.T) {
 	out, err := s.anyhow("doctor")
 	t.Logf("%v: %s", err, out)
 	assert.Error(t, err)
-	// Where it needs a thread at this moment and gets none, it ends by that, and says so.
+	// A sidecar that needs a new thread just then and gets none ends with that message.
 	assert.Regexp(t, "resource temporarily unavailable|fatal error: newosproc", out)
 	s.meanwhile()
 	setLimit(t, group, "pids.max", "max")
 	s.recovers()
 }
 
-// A sidecar that gets no more memory ends, and another one goes on.
+// When a sidecar gets no more memory it ends, and another one takes over.
 func TestD2_NoMemory(t *testing.T) {
 	t.Parallel()
 	s := newStarved(t)
@@ -150,7 +150,7 @@ func TestD2_NoMemory(t *testing.T) {
 	_, err = fmt.Sscan(rest, &size)
 	require.NoError(t, err)
 	require.NoError(t, unix.Prlimit(s.pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: size << 10, Max: unix.RLIM_INFINITY}, nil))
-	// Each text lacks its last byte, so that all of them are held at once: more than it may have to spare.
+	// Each text lacks its last byte, so the sidecar holds all of them at once: more memory than it has to spare.
 	text := fmt.Sprintf("%d:%s", 1<<20, strings.Repeat("x", 1<<20-1))
 	until(t, func() bool {
 		var all sync.WaitGroup
@@ -174,7 +174,7 @@ func TestD2_NoMemory(t *testing.T) {
 		told, _ = s.anyhow("doctor")
 		return strings.Contains(told, "sidecars have reported problems")
 	})
-	// Its runtime says so, or stumbles over what it did not get.
+	// Its runtime reports the lack of memory, or crashes on it.
 	assert.Regexp(t, `stderr\.log, (fatal error: |SIG)`, told)
 }
 

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("INTERCOM_TEST_MAIN") != "" || len(os.Args) == 2 && os.Args[1] == "policy-worker" || len(os.Args) > 2 && os.Args[1] == "session-exec" { // under another name
 		main()
 	}
-	debug.SetGCPercent(400) // many worlds at once: memory is there, processors are not
+	debug.SetGCPercent(400) // many worlds run at once: memory is plentiful, processors are not
 	testscript.Main(m, map[string]func(){
 		"fakesidecar":  fakeSidecar,
 		"plaincall":    plainCall,
@@ -41,8 +41,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs the scripts of testdata/script. Each has a home, a runtime directory and
-// a place for tmux servers of its own.
+// TestScript runs the scripts of testdata/script. Each has a home, a runtime directory and a place for tmux servers of its own.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -59,7 +58,7 @@ func TestScript(t *testing.T) {
 // Helpers.
 
 func setUp(e *testscript.Env) error {
-	// Not below the work directory: the path of a socket has to be short.
+	// Not below the work directory, because the path of a socket has to be short.
 	run, err := os.MkdirTemp("/tmp", "ic")
 	if err != nil {
 		return err
@@ -94,8 +93,8 @@ func setUp(e *testscript.Env) error {
 	return nil
 }
 
-// thisProgram is the program under test as it is built for a person, among the other programs of the
-// tests, which are this test program under other names.
+// thisProgram is the program under test, built as for users. Beside it lie the other programs of the tests, which are this test
+// binary under other names.
 func thisProgram() string {
 	path, err := builtProgram()
 	if err != nil {
@@ -113,7 +112,7 @@ var builtProgram = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Another run may build it again meanwhile, which makes another file.
+	// Another test run may rebuild it meanwhile, as a new file, so keep this one.
 	path := filepath.Join(filepath.Dir(beside), "intercom")
 	if os.Link(built, path) == nil {
 		return path, nil
@@ -125,8 +124,7 @@ var builtProgram = sync.OnceValues(func() (string, error) {
 	return path, os.WriteFile(path, data, 0o755)
 })
 
-// waitPane waits until a line of a pane of the script's tmux server, which listens on
-// $TMUX_TMPDIR/s, matches: waitpane PANE REGEXP.
+// waitPane waits until a line of a pane matches, in the script's tmux server at $TMUX_TMPDIR/s: waitpane PANE REGEXP.
 func waitPane(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: waitpane PANE REGEXP")
@@ -142,13 +140,13 @@ func waitLog(ts *testscript.TestScript, neg bool, args []string) {
 	waitOutput(ts, args[0], "intercom", "log")
 }
 
-// waitOutput runs a program again and again until a line of what it prints matches.
+// waitOutput runs a program repeatedly until a line of its output matches.
 func waitOutput(ts *testscript.TestScript, expr, program string, args ...string) {
 	re, err := regexp.Compile("(?m)" + expr)
 	ts.Check(err)
 	pause := 10 * time.Millisecond
 	for end := time.Now().Add(tmuxtest.Patience); time.Now().Before(end); time.Sleep(pause) {
-		pause = min(2*pause, 160*time.Millisecond) // each time is a process
+		pause = min(2*pause, 160*time.Millisecond) // each attempt costs a process
 		err := ts.Exec(program, args...)
 		if err == nil && re.MatchString(ts.ReadFile("stdout")) {
 			return
@@ -157,7 +155,7 @@ func waitOutput(ts *testscript.TestScript, expr, program string, args ...string)
 	ts.Fatalf("%s %s never printed a line that matches %q; at last:\n%s", program, strings.Join(args, " "), expr, ts.ReadFile("stdout"))
 }
 
-// waitStatus waits until the team of the current directory says so of a member: waitstatus NAME STATUS.
+// waitStatus waits until `team list` shows that status of a member: waitstatus NAME STATUS.
 func waitStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: waitstatus NAME STATUS")
@@ -165,7 +163,7 @@ func waitStatus(ts *testscript.TestScript, neg bool, args []string) {
 	waitOutput(ts, `^  `+args[0]+` \(.*\): `+args[1]+`$`, "intercom", "team", "list")
 }
 
-// waitGrep waits until one of the files that fit a pattern has a line that matches: waitgrep PATTERN [REGEXP].
+// waitGrep waits until a file that matches a pattern has a line that matches: waitgrep PATTERN [REGEXP].
 func waitGrep(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: waitgrep PATTERN [REGEXP]")
@@ -187,12 +185,11 @@ func waitGrep(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("no file %s has a line that matches %q; at last:\n%s", args[0], re, last)
 }
 
-// endSidecars ends the sidecars that a script has left, which are those that hold a lock in
-// its own runtime directory.
+// endSidecars ends the sidecars that a script has left: those that hold a lock in its runtime directory.
 func endSidecars(e *testscript.Env, run string) {
 	locks, _ := filepath.Glob(filepath.Join(run, "intercom", "*.lock"))
 	slices.Reverse(locks)
-	locks = append(locks, filepath.Join(run, "intercom", "headless.lock")) // which may follow one of a tmux server
+	locks = append(locks, filepath.Join(run, "intercom", "headless.lock")) // it may follow the sidecar of a tmux server
 	for _, lock := range locks {
 		if err := endHolder(lock); err != nil {
 			e.T().Log(fmt.Sprintf("a sidecar did not end by itself: %v", err))
@@ -200,7 +197,7 @@ func endSidecars(e *testscript.Env, run string) {
 	}
 }
 
-// endHolder ends the sidecar that holds a lock, if there is one, and its guard, which until then would bring it back.
+// endHolder ends the sidecar that holds a lock, if there is one, and its guard, which would start it again.
 func endHolder(lock string) error {
 	defer endGuard(lock)()
 	who := resident(lock)
@@ -217,7 +214,7 @@ func endHolder(lock string) error {
 	return err
 }
 
-// endGuard ends the guard of the sidecar that holds a lock, if it has one; until done is called it gets no other.
+// endGuard ends the guard of the sidecar that holds a lock, if it has one. Until done is called, the sidecar gets no other.
 func endGuard(lock string) (done func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
 	defer cancel()
@@ -225,12 +222,12 @@ func endGuard(lock string) (done func()) {
 	return done
 }
 
-// killSidecar kills the one sidecar of the script, and waits for its end.
+// killSidecar kills the script's only sidecar and waits for its end.
 func killSidecar(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: killsidecar")
 	}
-	defer endGuard(onlyLock(ts))() // it would bring the sidecar back
+	defer endGuard(onlyLock(ts))() // the guard would start the sidecar again
 	look, cancel := context.WithCancel(context.Background())
 	cancel()
 	held, ok := errors.AsType[*api.HeldError](api.WaitReleased(look, onlyLock(ts)))
@@ -241,7 +238,7 @@ func killSidecar(ts *testscript.TestScript, neg bool, args []string) {
 	waitGone(ts, false, nil)
 }
 
-// waitGone waits for the end of the one sidecar of the script.
+// waitGone waits for the end of the script's only sidecar.
 func waitGone(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: waitgone")

@@ -17,10 +17,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// BenchmarkQ9_Send measures `intercom send` as a process, started anew each time: until the
-// message is on disk and the program has ended, and until the program in the pane has taken
-// it. Beside it stand a tmux process that does nothing, and the naive way: send-keys, a
-// second's pause, Enter.
+// BenchmarkQ9_Send measures `intercom send` as a new process each time: until the message is on disk and the program has ended,
+// and until the program in the pane has taken it. For comparison it measures a tmux process that does nothing, and the naive way:
+// send-keys, a pause of a second, Enter.
 func BenchmarkQ9_Send(b *testing.B) {
 	program := build(b)
 	all := tmuxtest.Versions(b)
@@ -52,12 +51,12 @@ func BenchmarkQ9_Send(b *testing.B) {
 				for range 60 {
 					nothing = append(nothing, tmux("display-message", "-p", ""))
 					version = append(version, ours(0, "version"))
-					accepted = append(accepted, ours(4, "send", "ada", "hello", "--timeout", "0")) // 4: on its way
+					accepted = append(accepted, ours(4, "send", "ada", "hello", "--timeout", "0")) // exit code 4: the message is on its way
 					taken = append(taken, ours(0, "send", "ada", "hello again"))
 				}
 				for range 4 {
 					text := tmux("send-keys", "-t", pane, "-l", "hello")
-					time.Sleep(time.Second) // as in the reference of the other benchmarks
+					time.Sleep(time.Second) // the pause of the reference in the other benchmarks
 					naive = append(naive, text+time.Second+tmux("send-keys", "-t", pane, "Enter"))
 				}
 			}
@@ -82,7 +81,7 @@ func BenchmarkQ9_Send(b *testing.B) {
 
 // Helpers.
 
-// took is how long some processes took.
+// took are the durations of several processes.
 type took []time.Duration
 
 func (t took) at(q float64) time.Duration {

@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// While everything is stopped a message is held, which is said once, with what ends it; it is waited for only where that was
-// asked for, and who gives up waiting is told that it is held.
+// While everything is stopped, a message is held, and send names the command that ends that. It waits only if asked to, and if
+// the wait is interrupted, says that the message is held.
 func TestSend_whileEverythingIsStopped(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -20,7 +20,7 @@ func TestSend_whileEverythingIsStopped(t *testing.T) {
 	st.runs("adopt", codex.pane)
 	st.runs("chat", "pause", "--all")
 	assert.Regexp(t, `(?m)^typing +no: everything is stopped: intercom chat resume --all$`, st.runs("explain", codex.pane))
-	for range 2 { // the second one behind the first
+	for range 2 { // the second waits behind the first
 		out, code := st.intercom("send", "codex", "hello")
 		assert.Equal(t, 5, code, out)
 		assert.Contains(t, out, "intercom chat resume --all")

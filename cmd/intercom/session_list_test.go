@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// In 80 columns no heading is broken within a word, and a column that nobody has anything in makes room.
+// In 80 columns no heading is broken within a word, and a column without any entry is left out.
 func TestSessionList_headingsInANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -44,7 +44,7 @@ func TestSessionList_headingsInANarrowTerminal(t *testing.T) {
 	}
 }
 
-// A session that would be typed into says what holds the message that waits for it; one that would not, why.
+// A session that may be typed into shows why its first waiting message is held; one that may not shows the reason for that.
 func TestSessionList_whatHoldsTheFirst(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -24,8 +24,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Three agents give a worker its task in one turn, and the worker's own hook tells of its stop, twice. Each of the three is told
-// once. The hook is the one that its agent calls: intercom hook, below it, with and without a transcript beside it.
+// Three agents give a worker a task in the same turn, and the worker's hook reports its stop twice: each of the three is told
+// once. The hook is `intercom hook`, run below the agent, with and without a readable transcript.
 func TestT16_theStopHookIsCalledTwice(t *testing.T) {
 	t.Parallel()
 	for _, transcript := range []string{"on", "garbage"} {
@@ -52,7 +52,7 @@ func TestT16_theStopHookIsCalledTwice(t *testing.T) {
 				assert.Regexp(t, `exit [45]\n$`, out, "the worker is at work")
 			}
 
-			// A person's turn is under way when the three send.
+			// A person's turn is in progress when the three send.
 			worker.do(turn)
 			out, code := st.intercom("send", "Worker", "first", "--timeout", "0s")
 			require.Contains(t, []int{0, 4, 5}, code, out)
@@ -69,7 +69,7 @@ func TestT16_theStopHookIsCalledTwice(t *testing.T) {
 				assert.Empty(t, a.received(), "that was another turn's end")
 			}
 
-			// It stops; its hook says so twice.
+			// The worker stops, and its hook says so twice.
 			worker.do(":go")
 			hook("Stop", map[string]string{"last_assistant_message": "done"})
 			hook("Stop", map[string]string{"last_assistant_message": "done"})
@@ -78,7 +78,7 @@ func TestT16_theStopHookIsCalledTwice(t *testing.T) {
 				a.gets(t, notice)
 			}
 
-			// One more turn, asked for by Ann: what that hook could still have caused was before this.
+			// Ann asks for another turn. Any further notice that the first stop had caused would have come before that turn's.
 			tmuxtest.WaitFor(t, "it rests", func() bool { return st.sessionNamed("Worker").State == message.Idle })
 			worker.do(turn)
 			callers[0].inShell(t, thisProgram()+" send Worker 'one more' --timeout 0s")
@@ -94,8 +94,8 @@ func TestT16_theStopHookIsCalledTwice(t *testing.T) {
 	}
 }
 
-// What a master sees of its workers, as the command prints it and as its JSON has it: who had each started, its state, how
-// long ago it last said something, and who is told of its end.
+// `session list` and its JSON show a master its workers: who started each, its state, how long ago it last said something, and
+// who is told of its end.
 func TestT41_whatSessionListShows(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -159,7 +159,7 @@ func TestT41_whatSessionListShows(t *testing.T) {
 	assert.Equal(t, string(message.Stopped), rows()["The-Task"][8], "nothing is typed there now")
 }
 
-// Ids are found over MCP and on the command line, and both say the same.
+// The ids that agents get over MCP are those of the command line, and both show the same fields.
 func TestT38_whoIsThere(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -210,8 +210,8 @@ func TestT38_whoIsThere(t *testing.T) {
 	assert.Equal(t, computers, byCommand("computers"))
 }
 
-// Who sends is one of three: an agent, whose header names its session; a person, who has none; and whoever is neither for certain,
-// whose header names nobody. That one is parsed, and there is no way back by it.
+// A sender is one of three kinds: an agent, whose header names its session; a person, who has no header; and an unverified
+// caller, whose header names nobody. The last header can be parsed, but not replied to.
 func TestC49_threeKindsOfCallers(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -247,9 +247,9 @@ func TestC49_threeKindsOfCallers(t *testing.T) {
 			st.Run("send-keys", "-t", shell, "-l", send(text)+" --server="+st.Socket)
 			st.Run("send-keys", "-t", shell, "Enter")
 		}, header{Content: "by a person"}},
-		{"unverified", func(text string) { // a person has to say yes to it
+		{"unverified", func(text string) { // a person has to approve it
 			st.Run("run-shell", "-b", send(text)+" --server="+st.Socket+" >/dev/null 2>&1")
-			var held []api.Held // the person's, too, until its receipt is there
+			var held []api.Held // the person's message is there too until it is submitted
 			tmuxtest.WaitFor(t, "it is held", func() bool {
 				held = st.held()
 				return len(held) == 1 && held[0].From == nobody
@@ -270,14 +270,15 @@ func TestC49_threeKindsOfCallers(t *testing.T) {
 		assert.Equal(t, c.want, got, c.kind)
 	}
 
-	// No reply gets back by it.
+	// A reply to "unverified" fails.
 	out := agent.inShell(t, thisProgram()+" send unverified 'are you there'")
 	assert.Contains(t, out, "exit 1", out)
 	assert.Contains(t, out, "unverified", out)
 }
 
-// A message that is direct connects its author and its reader, by one call over MCP: `intercom chat list` shows the two. The same
-// message that is not direct arrives in the same bytes, and connects nobody; its author is told of the turn's end, as nobody is in a chat.
+// A direct message connects its author and its target in a chat by one MCP call, and `chat list` shows the two. The same message
+// without direct arrives as the same bytes and connects nobody; its author gets a notice of the turn's end, which authors in a
+// chat do not get.
 func TestR1_R2_R13_R19_R20_directOverMCP(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -328,7 +329,7 @@ func TestR1_R2_R13_R19_R20_directOverMCP(t *testing.T) {
 	assert.Equal(t, 1, notices(), "none while they were connected")
 }
 
-// What a person started themselves, and only adopted, is not ended without a yes of theirs.
+// A session that a person started and only adopted is ended only after the person's yes.
 func TestSession_endAsksAboutWhatWasThereBefore(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -338,7 +339,7 @@ func TestSession_endAsksAboutWhatWasThereBefore(t *testing.T) {
 		return code == 0
 	})
 	cmd := &exec.Cmd{Path: thisProgram(), Args: []string{"intercom", "session", "end", pane, "--server=" + st.Socket}, Env: st.environ()}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody can be asked
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal nobody can be asked
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
 	assert.Contains(t, string(out), "was running before it was adopted")
@@ -352,8 +353,8 @@ func TestSession_endAsksAboutWhatWasThereBefore(t *testing.T) {
 	assert.Empty(t, st.status().Sessions)
 }
 
-// Where nobody knows whether a yes is needed, nothing is ended; and what is ended is what the question was about, whatever has
-// its name by then.
+// If it cannot be found out whether a yes is needed, nothing is ended. The session that is ended is the one asked about, even if
+// another has its name by then.
 func TestSession_endsWhatItAskedAbout(t *testing.T) {
 	w, one := newWorld(t), message.NewID()
 	b := &fakeBackend{endAsks: func(api.EndSessionRequest) (api.EndAsked, error) {
@@ -375,7 +376,7 @@ func TestSession_endsWhatItAskedAbout(t *testing.T) {
 
 // Helpers.
 
-// coderNamed is a stand-in for an agent of a kind, of which there may be several: each has a home of its own.
+// coderNamed is a stand-in for an agent of a kind, with a home of its own, so that there can be several.
 func (st *stage) coderNamed(kind, name string, flags ...string) *coder {
 	st.t.Helper()
 	dir := st.project(name)
@@ -388,7 +389,7 @@ func (st *stage) coderNamed(kind, name string, flags ...string) *coder {
 	return a
 }
 
-// inShell has an agent run a line in a shell below it, and returns what that printed and its exit code.
+// inShell has an agent run a line in a shell below it, and returns its output and exit code.
 func (a *coder) inShell(t *testing.T, line string) string {
 	t.Helper()
 	before := len(a.records(persona.EventChildEnd))
@@ -399,7 +400,7 @@ func (a *coder) inShell(t *testing.T, line string) string {
 	return read(t, at+".out")
 }
 
-// hooks has an agent call its hook, as it calls the program.
+// hooks has an agent call its hook.
 func (a *coder) hooks(t *testing.T, event string, more map[string]string) {
 	t.Helper()
 	told := map[string]string{"hook_event_name": event, "session_id": a.thread(t)}
@@ -436,7 +437,7 @@ func (st *stage) sessionNamed(name string) message.Peer {
 	return message.Peer{}
 }
 
-// answers runs a command at a terminal where somebody presses a key when they are asked.
+// answers runs a command at a terminal where somebody presses key when asked.
 func (st *stage) answers(key string, words ...string) (shown string, code int) {
 	st.t.Helper()
 	cmd := exec.Command(thisProgram(), append(words, "--server="+st.Socket)...)
@@ -445,7 +446,7 @@ func (st *stage) answers(key string, words ...string) (shown string, code int) {
 	require.NoError(st.t, err)
 	defer terminal.Close()
 	part := make([]byte, 4096)
-	for asked := false; err == nil; { // it ends with an error when the program does
+	for asked := false; err == nil; { // reading ends with an error when the program ends
 		var n int
 		n, err = terminal.Read(part)
 		shown += string(part[:n])

@@ -61,7 +61,7 @@ func TestStart_oneSidecarHoweverManyAsk(t *testing.T) {
 func TestStart_sidecarInheritsNothing(t *testing.T) {
 	w := startingWorld(t)
 	w.env["TMUX"], w.env["TMUX_PANE"], w.env["API_KEY"] = "/t,1,0", "%1", "secret"
-	// As a shell does it: a descriptor that is open in whatever it starts.
+	// As a shell may do it: a descriptor that its children inherit.
 	var pipe [2]int
 	require.NoError(t, syscall.Pipe(pipe[:]))
 	defer syscall.Close(pipe[0])
@@ -111,7 +111,7 @@ func TestStart_failureIsTold(t *testing.T) {
 	assert.Contains(t, r.err, "exit status 1")
 }
 
-// A sidecar of ours that takes longer than somebody else's may is waited for as long as its process lives.
+// A slow start of our own sidecar is waited for as long as its process lives, longer than for another user's sidecar.
 func TestStart_slowOneIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := startingWorld(t)
@@ -143,7 +143,7 @@ func TestStart_notByLooking(t *testing.T) {
 	assert.NoFileExists(t, w.stateFile(w.env["INTERCOM_SERVER"]))
 }
 
-// A sidecar that hangs is named by its process, soon, and in words.
+// If a sidecar hangs, each command soon says so and names its process.
 func TestStart_sidecarThatHangs(t *testing.T) {
 	t.Parallel()
 	w := startingWorld(t)
@@ -165,7 +165,7 @@ func TestStart_sidecarThatHangs(t *testing.T) {
 	asked.Wait()
 }
 
-// Whoever waits for an answer to a plan hears that the sidecar does not answer: its time is over by then.
+// `plan-wait` says that the sidecar does not answer, although its own time is over by then.
 func TestPlanWait_sidecarThatHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -184,21 +184,21 @@ func TestPlanWait_sidecarThatHangs(t *testing.T) {
 	}
 }
 
-// What a sidecar that is killed leaves in its backlog was never read: whoever comes first
-// after its death starts the next one, and is served, whatever they ask.
+// Requests in the backlog of a killed sidecar were never read, so the first command after its death starts the next sidecar and
+// is served, whatever it asks.
 func TestStart_firstCommandAfterAKill(t *testing.T) {
 	t.Parallel()
 	w := startingWorld(t)
 	for i, line := range []string{"adopt %1 --as line", "send bob hi", "chat list", "chat say plans hi", "log", "adopt %2 --as line"} {
 		require.Zero(t, w.run("up").code)
 		old := w.pid(t)
-		// Stopped first, so that it certainly reads nothing more of what comes.
+		// Stopped first, so that it reads no more of what comes.
 		require.NoError(t, syscall.Kill(old, syscall.SIGSTOP))
 		tmuxtest.WaitFor(t, "it stands still", func() bool { return stopped(old) })
 		killed := make(chan error, 1)
 		go func() {
 			for range i * 2000 {
-				runtime.Gosched() // any moment of the command is a good one
+				runtime.Gosched() // so that the kill comes at any moment of the command
 			}
 			killed <- syscall.Kill(old, syscall.SIGKILL)
 		}()
@@ -242,8 +242,7 @@ func TestUp_replacesAnotherVersion(t *testing.T) {
 	assert.Equal(t, up.PID, again.PID)
 }
 
-// What a sidecar had served that is replaced, its successor serves: no other one is started for that.
-// A sidecar that agreed to end and takes its time is replaced too: it would leave nobody behind.
+// A sidecar that agreed to end and takes its time is replaced too.
 func TestUp_replacesOneThatTakesItsTime(t *testing.T) {
 	t.Parallel()
 	w := startingWorld(t)
@@ -259,6 +258,7 @@ func TestUp_replacesOneThatTakesItsTime(t *testing.T) {
 	require.Zero(t, w.run("down").code)
 }
 
+// When a sidecar is replaced, its successor serves what it served, so it starts no headless one.
 func TestUp_replacingStartsNoHeadlessSidecar(t *testing.T) {
 	t.Parallel()
 	w := startingWorld(t)
@@ -276,17 +276,17 @@ func TestUp_replacingStartsNoHeadlessSidecar(t *testing.T) {
 	require.NoError(t, err)
 	assert.NoFileExists(t, filepath.Join(headless.State, serverFile))
 
-	// Nor where another has taken the place already.
+	// Nor does it if another sidecar has taken its place already.
 	(&app{env: env{Getenv: w.getenv, Executable: w.executable}}).succeed(p)
 	assert.NoFileExists(t, filepath.Join(headless.State, serverFile))
 	require.Zero(t, w.run("down").code)
 	assert.FileExists(t, filepath.Join(headless.State, serverFile), "what ends for good has one started")
-	tmuxtest.WaitFor(t, "one without tmux", func() bool { return api.Holder(headless.Lock) > 0 }) // else nobody ends it
+	tmuxtest.WaitFor(t, "one without tmux", func() bool { return api.Holder(headless.Lock) > 0 }) // otherwise nobody would end it
 	require.Zero(t, w.run("down", "--all").code)
 	tmuxtest.WaitFor(t, "its end", func() bool { return api.Holder(headless.Lock) == 0 })
 }
 
-// wantsPort has the person want a talk port served.
+// wantsPort records that the person wants a talk port served.
 func (w *world) wantsPort(t *testing.T) {
 	t.Helper()
 	home, err := talkHome(w.getenv)
@@ -349,7 +349,7 @@ func TestStart_noTmuxServer(t *testing.T) {
 
 // Helpers.
 
-// stopped reports whether no thread of a process runs any more.
+// stopped reports whether every thread of a process is stopped.
 func stopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, thread := range threads {
@@ -365,7 +365,7 @@ func stopped(pid int) bool {
 func startingWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	abandoned(t, w.env["INTERCOM_SERVER"]) // nobody starts a sidecar where no server can be
+	abandoned(t, w.env["INTERCOM_SERVER"]) // commands start no sidecar unless the server's socket exists
 	exe, err := exec.LookPath("fakesidecar")
 	require.NoError(t, err)
 	w.executable = exe
@@ -373,11 +373,11 @@ func startingWorld(t *testing.T) *world {
 	return w
 }
 
-// A sidecar that is made to end has ended when its process has, whoever has its place by then.
+// A forced end is over when that process has ended, even if another sidecar has its place by then.
 func TestDown_forceEndsThatProcessAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.serve(t, &fakeBackend{}) // the next one, in this process
+	w.serve(t, &fakeBackend{}) // the next sidecar, in this process
 	hung := exec.Command("sleep", "600")
 	require.NoError(t, hung.Start())
 	ended := make(chan error, 1)

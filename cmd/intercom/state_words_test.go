@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What was sent to another computer is not said to be typed before that computer says so.
+// A message that was sent to another computer is "on its way", not typed, until that computer says that it was typed.
 func TestStateWords_onItsWayToAnotherComputer(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -30,7 +30,7 @@ func TestStateWords_onItsWayToAnotherComputer(t *testing.T) {
 	assert.Equal(t, string(r.Message)+" typed\n", out.String())
 }
 
-// What was taken and will not be answered is not said to have failed alone: its program had it.
+// A message that was submitted but will not be answered is not reported as failed only: its program has it.
 func TestStateWords_takenAndNotAnswered(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -43,7 +43,7 @@ func TestStateWords_takenAndNotAnswered(t *testing.T) {
 	assert.Equal(t, 1, api.AsError(err).Code.Exit())
 }
 
-// What stands in the composer already is not said to be typed later.
+// A text that already stands in the composer is not announced to be typed later.
 func TestStateWords_standsAlready(t *testing.T) {
 	t.Parallel()
 	a := &app{}
@@ -54,7 +54,7 @@ func TestStateWords_standsAlready(t *testing.T) {
 	assert.Contains(t, hint(), "it is typed already, and gets its Enter as soon as that is over")
 }
 
-// A delivery that another one has replaced is not said to have failed, and is told of only where each step is.
+// A delivery that another one has replaced is "superseded", not failed, and is shown only where every step is.
 func TestStateWords_superseded(t *testing.T) {
 	t.Parallel()
 	e := message.Event{Receipt: &message.Receipt{Message: message.NewID(), Delivery: message.NewID(), State: message.Failed, Reason: message.DecidedAnew}}
@@ -66,7 +66,7 @@ func TestStateWords_superseded(t *testing.T) {
 	}
 }
 
-// What a message waits for is said once, whatever the reason is called.
+// A reason that begins with "waiting" gets no second "waiting" before it. The names that a session may have are checked too.
 func TestStateWords_waitingFor(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "waiting for approval", waitingFor(message.AwaitingApproval))

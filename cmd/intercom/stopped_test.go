@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// While everything is stopped no list names a command for a paused chat that would be refused.
+// While everything is stopped, no list recommends a command for a paused chat that would be refused.
 func TestPausedChat_whileEverythingIsStopped(t *testing.T) {
 	chat := message.Chat{ID: message.NewID(), Name: "plans", State: message.ChatPaused, Why: "paused by ada"}
 	b := &fakeBackend{
@@ -32,7 +32,7 @@ func TestPausedChat_whileEverythingIsStopped(t *testing.T) {
 		assert.Contains(t, r.out, "→ intercom chat resume --all", line)
 		assert.NotContains(t, r.out, "resume plans", line)
 	}
-	// One is resumed; then there is only what everything was stopped for, and then nothing.
+	// `chat resume --all` names the chats that it resumes, says that messages are typed again, or that nothing was stopped.
 	b.mu.Lock()
 	b.status.Stopped = false
 	b.mu.Unlock()

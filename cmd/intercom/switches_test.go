@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Requests, events, effects, peers, callers and sinks carry their own behaviour, or stand in a table:
-// a new one is a new file, and no switch is edited.
+// Requests, events, effects, peers, callers and sinks carry their own behaviour or stand in a table, so a new kind is a new file
+// and changes no switch.
 func TestNoSwitchOverKinds(t *testing.T) {
 	for _, dir := range []string{"relay", "api", "daemon", "service"} {
 		files, err := filepath.Glob(filepath.Join("..", "..", "sidecar", dir, "*.go"))

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reference is the document's check.py and send.py as a few lines of Python's standard library would
-// have them: the naive way of one process a message.
+// reference is the document's check.py and send.py, written in a few lines of Python's standard library: the naive way, with one
+// process for each message.
 var reference = map[string]string{
 	"send": `
 import argparse, json, socket, datetime
@@ -37,14 +37,14 @@ print(json.dumps({"port": a.port, "message_count": len(messages), "messages": me
 `,
 }
 
-// One message a process, and one check a process: processor time beside that of the reference.
+// Compares the processor time of one process for each message, and one for each check, with the reference.
 func BenchmarkQ6_process(b *testing.B) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		b.Skip("no python3: install it to have something to compare with")
 	}
 	found, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	require.NoError(b, err)
-	python := strings.TrimSpace(string(found)) // what is found first may be a script that looks for one
+	python := strings.TrimSpace(string(found)) // the first python3 may be a script that looks for one
 	program := build(b)
 	run, err := os.MkdirTemp("/tmp", "ic")
 	require.NoError(b, err)

@@ -29,7 +29,7 @@ func TestK24_K25_K27_listenOnce(t *testing.T) {
 	none := k.ok("listen-once", "--port", a, "--timeout", "0.1")
 	assert.Equal(t, map[string]any{"port": toFloat(t, a), "message_count": 0.0, "messages": []any{}, "status": "no message"}, none)
 
-	// Called again and again, while another sends: each gets the next one, and waits no longer than until that is there.
+	// Called repeatedly while another sends, each call gets the next message.
 	k.ok("listen", "start", "--port", a)
 	var sending sync.WaitGroup
 	sending.Go(func() {
@@ -45,7 +45,7 @@ func TestK24_K25_K27_listenOnce(t *testing.T) {
 	}
 	sending.Wait()
 
-	// One asks and waits for the answer; who gets none waits for as long as was said.
+	// One asks and waits for the answer. Without a message, the wait lasts as long as the timeout says.
 	k.ok("listen", "start", "--port", b)
 	k.ok("send", "--to-port", b, "--from-port", a, "--message", "question")
 	sending.Go(func() {
@@ -59,7 +59,7 @@ func TestK24_K25_K27_listenOnce(t *testing.T) {
 	assert.Equal(t, "no message", k.ok("listen-once", "--port", a, "--timeout", "2")["status"])
 	assert.GreaterOrEqual(t, time.Since(began), 2*time.Second)
 
-	// So it is where nobody listens: this command does then.
+	// The same holds if no listener runs: this command then listens itself.
 	k.ok("listen", "stop", "--port", b)
 	sending.Go(func() {
 		until(t, func() bool {
@@ -74,8 +74,8 @@ func TestK24_K25_K27_listenOnce(t *testing.T) {
 	assert.Less(t, waited, 5*time.Second+tmuxtest.Patience)
 }
 
-// Where listen-once listens itself and another command has the port listened on meanwhile, the sidecar serves it as soon as
-// listen-once has ended: the next message finds it.
+// If another command asks for a listener on the port while listen-once listens itself, the sidecar serves the port once
+// listen-once has ended, and gets the next message.
 func TestListenOnce_handsOver(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -95,7 +95,7 @@ func TestListenOnce_handsOver(t *testing.T) {
 	assert.Equal(t, []string{"two"}, bodies(k.ok("check", "--port", port)))
 }
 
-// once waits for one message, for far longer than a test does: it is there at once, or the test fails.
+// once waits for one message with a timeout much longer than the test's patience, so a wait that lasts fails the test.
 func (k *talker) once(port string) (got map[string]any) {
 	k.t.Helper()
 	cmd := k.command(thisProgram(), "talk", "listen-once", "--port", port, "--timeout", "3600")

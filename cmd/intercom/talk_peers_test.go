@@ -14,9 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A client and a server of a few lines, in another language and from the document alone, speak with
-// ours: what each says arrives, byte for byte.
-// Whoever waits for an answer of a port that closes meanwhile is told that none will come, and why.
+// If a port closes while a sender waits for an answer, the sender is told that none will come, and why.
 func TestSend_portThatClosesEndsTheWait(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -43,6 +41,7 @@ func TestSend_portThatClosesEndsTheWait(t *testing.T) {
 	assert.Contains(t, told.String(), "intercom: error: submitted, and no answer will come: nobody listens on the port\nintercom: hint: intercom peers")
 }
 
+// A client and a server of a few lines of Python, written from the document alone, exchange messages with ours byte for byte.
 func TestK2_K3_K33_peersInPython(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {

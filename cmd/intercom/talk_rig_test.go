@@ -17,7 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
 )
 
-// talker is a person without tmux, who runs the real program.
+// talker is a person without tmux who runs the real program.
 type talker struct {
 	t   testing.TB
 	env map[string]string
@@ -42,7 +42,7 @@ func (k *talker) getenv(name string) string { return k.env[name] }
 
 // endAll ends every sidecar of the person, the headless one last.
 func (k *talker) endAll() {
-	for _, wanted := range []string{".ai-talk", ".local/state/intercom/repositories"} { // or each would start a successor
+	for _, wanted := range []string{".ai-talk", ".local/state/intercom/repositories"} { // otherwise each would start a successor
 		_ = os.RemoveAll(filepath.Join(k.env["HOME"], wanted))
 	}
 	locks, _ := filepath.Glob(filepath.Join(k.env["XDG_RUNTIME_DIR"], "intercom", "*.lock"))
@@ -53,7 +53,7 @@ func (k *talker) endAll() {
 	}
 }
 
-// headless are the places of the sidecar without a tmux server.
+// headless are the paths of the sidecar without a tmux server.
 func (k *talker) headless() api.Paths {
 	p, err := api.Places(k.getenv, "")
 	require.NoError(k.t, err)
@@ -69,7 +69,7 @@ func (k *talker) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// says runs `intercom talk WORDS` and returns what it prints and its exit code.
+// says runs `intercom talk WORDS` and returns its output and exit code.
 func (k *talker) says(words ...string) (out string, code int) {
 	k.t.Helper()
 	cmd := k.command(thisProgram(), append([]string{"talk"}, words...)...)
@@ -82,7 +82,7 @@ func (k *talker) says(words ...string) (out string, code int) {
 	return string(text), code
 }
 
-// talks is says of one that prints one JSON object.
+// talks is like says, for a command that prints one JSON object.
 func (k *talker) talks(words ...string) (got map[string]any, code int) {
 	k.t.Helper()
 	out, code := k.says(words...)
@@ -90,7 +90,7 @@ func (k *talker) talks(words ...string) (got map[string]any, code int) {
 	return got, code
 }
 
-// ok is talks of one that succeeds.
+// ok is like talks, for a command that succeeds.
 func (k *talker) ok(words ...string) map[string]any {
 	k.t.Helper()
 	got, code := k.talks(words...)
@@ -98,7 +98,7 @@ func (k *talker) ok(words ...string) map[string]any {
 	return got
 }
 
-// fails is talks of one that ends with an error.
+// fails is like talks, for a command that ends with that error; it returns the details.
 func (k *talker) fails(code string, words ...string) map[string]any {
 	k.t.Helper()
 	got, exit := k.talks(words...)
@@ -111,7 +111,7 @@ func (k *talker) fails(code string, words ...string) map[string]any {
 	return details
 }
 
-// aFreePort is a port that nobody has, below those that the system gives to connections.
+// aFreePort is a free port below those that the system gives to connections.
 func aFreePort(t testing.TB) string {
 	t.Helper()
 	return strconv.Itoa(porttest.Free(t))
@@ -135,7 +135,7 @@ func until(t testing.TB, so func() bool) {
 	t.Helper()
 	pause := 5 * time.Millisecond
 	for end := time.Now().Add(40 * time.Second); !so(); time.Sleep(pause) {
-		pause = min(2*pause, 80*time.Millisecond) // what is asked is often a process
+		pause = min(2*pause, 80*time.Millisecond) // each check is often a process
 		require.True(t, time.Now().Before(end), "waited in vain")
 	}
 }

@@ -28,7 +28,7 @@ func TestK1_K4_K5_K6_K7_K9_K10_K44_C36_aListener(t *testing.T) {
 	port := aFreePort(t)
 	number, _ := strconv.ParseFloat(port, 64)
 	assert.Equal(t, map[string]any{"status": "not_running", "port": number}, k.ok("listen", "status", "--port", port))
-	// The shell that calls it ends, with all that it started.
+	// The shell that calls it is killed, with everything in its process group.
 	shell := k.command("sh", "-c", `"$0" talk listen start --port `+port, thisProgram())
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := shell.Output()
@@ -66,7 +66,7 @@ func TestK1_K4_K5_K6_K7_K9_K10_K44_C36_aListener(t *testing.T) {
 	assert.NoFileExists(t, callback)
 }
 
-// The completions of a port are the listeners in the home of whoever asks.
+// The completions for a port are the listeners in the caller's home.
 func TestTalk_completesPorts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -88,7 +88,7 @@ func toFloat(t *testing.T, text string) float64 {
 	return f
 }
 
-// ownerOfSocket is the process that listens on a port, as the kernel tells.
+// ownerOfSocket is the process that listens on a port, according to the kernel.
 func ownerOfSocket(t *testing.T, port string) int {
 	t.Helper()
 	number, _ := strconv.Atoi(port)
@@ -165,7 +165,7 @@ func TestK20_K21_discover(t *testing.T) {
 		assert.Equal(t, pid, l["pid"], "the sidecar has both")
 		assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$`, l["started"])
 	}
-	unguarded := endGuard(k.headless().Lock) // it would bring the sidecar back
+	unguarded := endGuard(k.headless().Lock) // the guard would start the sidecar again
 	require.NoError(t, syscall.Kill(int(pid.(float64)), syscall.SIGKILL))
 	until(t, func() bool { return len(k.ok("discover")["listeners"].([]any)) == 0 })
 	unguarded()
@@ -174,8 +174,7 @@ func TestK20_K21_discover(t *testing.T) {
 	assert.Len(t, k.ok("discover")["listeners"], 2, "and with it comes the other, which is wanted still")
 }
 
-// Without tmux, too, a sidecar that was killed comes back while somebody wants what it serves, and not
-// once a person has ended it.
+// A headless sidecar that was killed comes back while somebody wants what it serves, but not after a person has ended it.
 func TestC50_aKilledHeadlessSidecarComesBack(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -198,7 +197,7 @@ func TestC50_aKilledHeadlessSidecarComesBack(t *testing.T) {
 	assert.False(t, guarded(), "a person has ended it")
 	assert.Empty(t, k.ok("discover")["listeners"])
 
-	// What serves nothing has no guard.
+	// A headless sidecar that serves nothing has no guard.
 	k.ok("listen", "start", "--port", port)
 	until(t, guarded)
 	k.ok("listen", "stop", "--port", port)
@@ -239,7 +238,7 @@ func TestK26_files(t *testing.T) {
 	k.ok("check", "--port", port, "--clear")
 	assert.NoFileExists(t, callback)
 
-	// What comes while a check prints more than its reader has read keeps the callback, and is not cleared with it.
+	// A message that arrives while a check is still printing keeps the callback, and is not cleared with the others.
 	long := strings.Repeat("x", 100_000)
 	require.NoError(t, os.WriteFile(filepath.Join(k.env["HOME"], "long"), []byte(long), 0o600))
 	for range 3 {
@@ -282,8 +281,7 @@ func TestK29_withoutAPort(t *testing.T) {
 	assert.ElementsMatch(t, []float64{9001, 9002}, found)
 }
 
-// Whoever asks the system who listens finds one socket of a port, on the loopback, and it is the sidecar's: the command that started
-// it has ended.
+// The system shows one listening socket for the port, on loopback, and the sidecar owns it, not the command that started it.
 func TestK32_C36_C50_asTheSystemSeesIt(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("ss"); err != nil {
@@ -302,7 +300,7 @@ func TestK32_C36_C50_asTheSystemSeesIt(t *testing.T) {
 	assert.NotEqual(t, start.Process.Pid, sidecar)
 }
 
-// Connections that promise more than a message may have, or as much and nothing of it, cost the sidecar next to nothing.
+// Connections that announce more than a message may have, or as much without sending it, cost the sidecar hardly any memory.
 func TestK36_whatIsPromisedTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -434,7 +432,7 @@ func TestK40_K46_K52_portsInUse(t *testing.T) {
 	}
 }
 
-// The lines of the document, typed as they stand there into two panes.
+// The document's example session works when its lines are typed unchanged into two panes.
 func TestK47_K30_C30_exampleSession(t *testing.T) {
 	t.Parallel()
 	if alone(t) {
@@ -525,11 +523,11 @@ func TestK47_K30_C30_exampleSession(t *testing.T) {
 	assert.Contains(t, string(refused), "intercom did not write it")
 }
 
-// aloneVar is set where a test runs in a network of its own.
+// aloneVar is set in a test that runs in a network of its own.
 const aloneVar = "INTERCOM_TEST_ALONE"
 
-// alone runs the test in a network of its own, in which every port is free, and reports whether that
-// could be done: else the test goes on where it is.
+// alone runs the test again in a network of its own, in which every port is free, and reports whether it could. If not, the test
+// goes on where it is.
 func alone(t *testing.T) bool {
 	if os.Getenv(aloneVar) != "" || exec.Command("unshare", "-rn", "ip", "link", "set", "lo", "up").Run() != nil {
 		return false
@@ -545,7 +543,7 @@ func alone(t *testing.T) bool {
 	return true
 }
 
-// Nothing but the binary: no Python, no uv, an empty home.
+// The binary alone suffices: no Python, no uv, an empty home.
 func TestK49_C31_noDependencies(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)

@@ -30,20 +30,20 @@ func (k *talker) tmuxServer(name string) (socket string) {
 	out, err := k.command("tmux", "-f", "/dev/null", "-S", socket, "new-session", "-d", "-x", "80", "-y", "24", "sleep 600").CombinedOutput()
 	require.NoError(k.t, err, "%s", out)
 	k.t.Cleanup(func() {
-		k.endAll() // first: a sidecar whose server ends starts another for the ports, which has no lock yet by which it could be found
+		k.endAll() // first, because a sidecar whose server ends starts another for the ports, whose lock does not exist yet
 		_ = k.command("tmux", "-S", socket, "kill-server").Run()
 	})
 	return socket
 }
 
-// sidecarOf is the process of the sidecar of a tmux server, or with "" the headless one's; 0 if none runs.
+// sidecarOf is the process id of the sidecar of a tmux server, or with "" of the headless one; 0 if none runs.
 func (k *talker) sidecarOf(socket string) int {
 	p, err := api.Places(k.getenv, socket)
 	require.NoError(k.t, err)
 	return api.Holder(p.Lock)
 }
 
-// in makes what the person calls belong to a tmux server.
+// in makes the person's commands belong to a tmux server.
 func (k *talker) in(socket string) *talker {
 	other := *k
 	other.env = map[string]string{"INTERCOM_SERVER": socket}
@@ -75,8 +75,8 @@ func TestK1_C50_outlivesItsTmuxServer(t *testing.T) {
 	assert.Equal(t, "stopped", k.ok("listen", "stop", "--port", port)["status"])
 }
 
-// Two tmux servers and a headless sidecar on one port and one repository, ended in two orders, and in every one in a long run: each
-// message is there once, or processed once, and while one of them lives both are served.
+// Two tmux servers and a headless sidecar share one port and one repository, and are ended in two orders, in a long run in every
+// order. Each message arrives or is processed once, and while one of them lives both the port and the repository are served.
 func TestC50_endedInEveryOrder(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -142,7 +142,7 @@ func TestC50_endedInEveryOrder(t *testing.T) {
 	}
 }
 
-// reader starts a line program in a pane of a tmux server of the person, adopted as Ada.
+// reader starts a line program in a pane of a new tmux server of the person, adopted as Ada.
 func (k *talker) reader(name string) (in *talker, screen func() string) {
 	k.t.Helper()
 	socket := k.tmuxServer(name)
@@ -158,7 +158,7 @@ func (k *talker) reader(name string) (in *talker, screen func() string) {
 	return in, screen
 }
 
-// runs runs a command that succeeds.
+// runs runs a command that must succeed.
 func (k *talker) runs(words ...string) string {
 	k.t.Helper()
 	out, err := k.command(thisProgram(), words...).CombinedOutput()
@@ -166,7 +166,7 @@ func (k *talker) runs(words ...string) string {
 	return string(out)
 }
 
-// runsIn is runs in a directory.
+// runsIn is like runs, in a directory.
 func (k *talker) runsIn(dir string, words ...string) string {
 	k.t.Helper()
 	cmd := k.command(thisProgram(), words...)
@@ -176,9 +176,9 @@ func (k *talker) runsIn(dir string, words ...string) string {
 	return string(out)
 }
 
-// What comes to a port is typed nowhere by itself; with the shipped example in use it waits for a
-// person, and a policy that delivers it has it typed. What is sent to a pane a policy sends to a port, to both or as it was
-// addressed, by what it is and says, how urgent it is, the state of a pane and the time.
+// A message to a port is not typed anywhere by itself. With the shipped example in use it waits for approval, and a policy that
+// delivers it has it typed. A policy can route a person's message to a pane to a port instead, or to both, by its type, text and
+// priority.
 func TestK34_C9_L4_whereAPolicySaysSo(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -242,7 +242,7 @@ end)`, "PORT", port))
 	assert.Len(t, bodies(in.ok("check", "--port", port)), 2)
 }
 
-// A pane and a port in a chat: each hears the other, and the port answers as the document has it.
+// In a chat of a pane and a port each hears the other, and the port answers as the document says.
 func TestC9_aPaneAndAPortInAChat(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -264,7 +264,7 @@ func TestC9_aPaneAndAPortInAChat(t *testing.T) {
 	assert.Contains(t, bodies(in.ok("check", "--port", port))[0], "[Ada] (1):\n\n")
 }
 
-// A person who wants all of it ended ends all of it: no sidecar starts another for the ports.
+// `intercom down --all` ends every sidecar, and none starts another for the ports.
 func TestDown_all(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)

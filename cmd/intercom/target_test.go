@@ -11,15 +11,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Panes are named as tmux names them, as seen from the pane in which the command runs; a name that
-// somebody bears comes first, and nothing in a word is more than a target.
+// Panes can be named by tmux targets as seen from the pane in which the command runs. A session's name comes before a target, and
+// no part of a word is run as a command or expanded.
 func TestU25_TmuxTargets(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex := st.two()
-		st.NewPane("cat") // makes another window the current one of whoever asks tmux without a pane
+		st.NewPane("cat") // makes another window the current one for a command without a pane
 		st.Run("select-layout", "-t", claude.Pane, "even-horizontal", ";", "select-window", "-t", st.Base)
 		inside := func(args ...string) (string, bool) {
 			cmd := exec.Command(thisProgram(), args...)
@@ -46,7 +46,7 @@ func TestU25_TmuxTargets(t *testing.T) {
 			assert.Contains(t, out, "intercom: hint: tmux list-panes -a", word)
 		}
 		assert.NoFileExists(t, st.home+"/x")
-		for _, word := range []string{"base", "cat", "clau"} { // of which tmux would make something
+		for _, word := range []string{"base", "cat", "clau"} { // tmux would accept these
 			out, ok := inside("explain", word)
 			assert.False(t, ok, "%s: %s", word, out)
 		}
@@ -60,7 +60,7 @@ func TestU25_TmuxTargets(t *testing.T) {
 		require.True(t, ok, out)
 		assert.Contains(t, out, "pane      "+claude.Pane+",", "its name is 1")
 
-		// Where nobody's pane is, nothing is near.
+		// Outside of a pane a relative target has no meaning.
 		out, code := st.intercom("explain", "0")
 		assert.Equal(t, 2, code, out)
 		assert.True(t, strings.Contains(out, "this is not run in a pane"), out)

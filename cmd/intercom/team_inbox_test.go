@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who reads the inbox of another one takes what is in it, as the document has it. A person who may only have wanted to look is
-// told so, and how to look.
+// Reading another member's inbox takes its messages, as the document says. A person at a terminal is told so, and how to look
+// without taking.
 func TestTeamInbox_whoTakesAnothersIsTold(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -22,7 +22,7 @@ func TestTeamInbox_whoTakesAnothersIsTold(t *testing.T) {
 		terminal, err := pty.Start(cmd)
 		require.NoError(t, err)
 		defer terminal.Close()
-		shown, _ := io.ReadAll(terminal) // ends with an error when the program does
+		shown, _ := io.ReadAll(terminal) // reading ends with an error when the program ends
 		require.NoError(t, cmd.Wait())
 		return string(shown)
 	}

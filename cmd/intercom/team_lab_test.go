@@ -23,11 +23,11 @@ import (
 // teamStage is a team whose members are real agents.
 type teamStage struct {
 	*peersStage
-	dir string // of its project
-	bin string // has intercom
+	dir string // the project's directory
+	bin string // contains intercom
 
 	mu       sync.Mutex
-	statuses map[string][]string // as config.json had them, of each member
+	statuses map[string][]string // each member's statuses in config.json, in order
 }
 
 func newTeamStage(t *testing.T, kinds ...labtest.Kind) *teamStage {
@@ -38,7 +38,7 @@ func newTeamStage(t *testing.T, kinds ...labtest.Kind) *teamStage {
 		require.NoError(t, os.Mkdir(dir, 0o700))
 	}
 	require.NoError(t, os.Symlink(thisProgram(), filepath.Join(st.bin, "intercom")))
-	tmux, err := os.Readlink(filepath.Join(st.stage.bin, "tmux")) // which talks to this server
+	tmux, err := os.Readlink(filepath.Join(st.stage.bin, "tmux")) // a tmux of this server's version
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(tmux, filepath.Join(st.bin, "tmux")))
 	done := make(chan struct{})
@@ -89,7 +89,7 @@ func (st *teamStage) is(name, status string) {
 	})
 }
 
-// lead runs a command of the team as its lead.
+// lead runs a team command as the lead.
 func (st *teamStage) lead(args ...string) string {
 	st.t.Helper()
 	out, code := st.intercom(append(append([]string{"team"}, args...), "--dir="+st.dir)...)
@@ -97,7 +97,7 @@ func (st *teamStage) lead(args ...string) string {
 	return out
 }
 
-// spawn has a real agent be spawned that calls our hook.
+// spawn spawns a real agent with our hooks, and waits until it has done its task.
 func (st *teamStage) spawn(kind labtest.Kind, name, role, prompt string) peersAgent {
 	st.t.Helper()
 	one := st.spawnWith(st.lab.Start, kind, name, role, prompt, func(*labtest.Agent) {})
@@ -105,7 +105,7 @@ func (st *teamStage) spawn(kind labtest.Kind, name, role, prompt string) peersAg
 	return one
 }
 
-// spawnWith is spawn, of an agent that has more in its home, which may not have its task yet.
+// spawnWith is like spawn, with more configuration in the agent's home; it does not wait for the task.
 func (st *teamStage) spawnWith(start func(*tmuxtest.Server, labtest.Kind, ...labtest.Option) *labtest.Agent, kind labtest.Kind, name, role, prompt string, more func(*labtest.Agent)) peersAgent {
 	st.t.Helper()
 	a := start(st.Server, kind, labtest.Name(name), labtest.Environ("PATH="+st.bin+":/usr/local/bin:/usr/bin:/bin", "npm_config_fetch_retries=0"),
@@ -114,7 +114,7 @@ func (st *teamStage) spawnWith(start func(*tmuxtest.Server, labtest.Kind, ...lab
 			cmd.Env = []string{"HOME=" + a.Home, "PATH=" + st.bin + ":/usr/bin:/bin"}
 			out, err := cmd.CombinedOutput()
 			require.NoError(st.t, err, "%s", out)
-			// opencode asks the registry for what plugins may import, of which ours has no need.
+			// opencode asks the npm registry for what plugins may import; ours needs nothing.
 			require.NoError(st.t, a.WriteFile(filepath.Join(a.Home, ".npmrc"), "fetch-retries=0\n"))
 			more(a)
 		}),
@@ -145,7 +145,7 @@ func (a peersAgent) heard(text string) bool {
 	return slices.ContainsFunc(a.Received(), func(one string) bool { return strings.Contains(one, text) })
 }
 
-// tries has the agent run a command that its hook denies: nobody is asked.
+// tries has the agent run a command that its hook denies, so that no dialog opens.
 func (a peersAgent) tries(command string) (told string) {
 	a.st.t.Helper()
 	n := len(a.told())
@@ -156,7 +156,7 @@ func (a peersAgent) tries(command string) (told string) {
 	return all[len(all)-1]
 }
 
-// opensAPlan is P24: the tools of a teammate are closed until its lead has approved its plan.
+// opensAPlan is P24: a teammate's tools are closed until its lead has approved its plan.
 func (st *teamStage) opensAPlan(a peersAgent, name string) {
 	t := st.t
 	t.Helper()
@@ -174,15 +174,15 @@ func (st *teamStage) opensAPlan(a peersAgent, name string) {
 	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
 }
 
-// The same gate for an agent that asks by a plugin of ours.
+// The same gate works for an agent that asks through our plugin.
 func TestLab_P24_C42_planGateOfOpencode(t *testing.T) {
 	t.Parallel()
 	st := newTeamStage(t, labtest.Opencode)
 	st.opensAPlan(st.spawn(labtest.Opencode, "alice", "frontend dev", "build a dashboard"), "alice")
 }
 
-// The gate of Codex, once its person has put the hook into its hooks.json and has said that they trust it. Its shell reaches no
-// sidecar: it submits its plan by its tool, which its model calls in a program, as all tools of MCP.
+// The gate works for Codex once its person has put the hook into hooks.json and trusted it. Its shell cannot reach the sidecar,
+// so it submits its plan with its tool, which its model calls in a program, like all MCP tools.
 func TestLab_P24_C42_planGateOfCodex(t *testing.T) {
 	t.Parallel()
 	st := newTeamStage(t, labtest.Codex)
@@ -198,7 +198,7 @@ func TestLab_P24_C42_planGateOfCodex(t *testing.T) {
 	})
 	a.WaitForText("need review")
 	a.WaitForStill(labtest.Stillness)
-	a.Keys("Down", "Enter") // trust all
+	a.Keys("Down", "Enter") // trust all of them
 	st.begun(a, "alice", "build a dashboard")
 	assert.Contains(t, a.tries("touch early"), "approved your plan")
 	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
@@ -220,9 +220,9 @@ func TestLab_P24_C42_planGateOfCodex(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
 }
 
-// The lesson's own example with two real agents as teammates, whose hooks close their tools until the
-// lead has approved a plan of theirs, and which answer by commands in their own shells: they work, rest
-// and shut down, as config.json shows it, and nothing of them is left.
+// The lesson's own example works with two real agents as teammates. Their hooks close their tools until the lead has approved
+// their plans, and they answer by commands in their own shells. They work, rest and shut down, as config.json shows, and no
+// process of theirs remains.
 func TestLab_P24_P27_P39_C5_realTeammates(t *testing.T) {
 	t.Parallel()
 	st := newTeamStage(t, labtest.Claude, labtest.Gemini)
@@ -236,7 +236,7 @@ func TestLab_P24_P27_P39_C5_realTeammates(t *testing.T) {
 	st.shutsDown(bob, "bob")
 }
 
-// shutsDown is P27's end: idle, a teammate is asked to end; it agrees, and has ended.
+// shutsDown is the end of P27: an idle teammate is asked to shut down, agrees, and ends.
 func (st *teamStage) shutsDown(a peersAgent, name string) {
 	t := st.t
 	t.Helper()

@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// Where a sandbox hides its parents a process may be any teammate's: it has to say who it is, and takes nothing out of an inbox
-// that it does not name. Outside of it, and once no teammate has a session, nobody is asked.
+// In a sandbox that hides its parents, a process might belong to any teammate. It has to say who it is to send, and to name the
+// inbox that it reads. Outside of the sandbox, or if no teammate has a session, it need not.
 func TestTeam_aSandboxThatHidesWhoseItIs(t *testing.T) {
 	t.Parallel()
 	hides := []string{"unshare", "-Urpf", "--mount-proc"}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where no socket can be reached, as in the sandbox of an agent, nothing tells whose session it is: who sends says who it is, and
-// nobody's inbox is emptied by chance. Where it is certain that no sidecar runs, nobody has a session, and it is the lead.
+// If no socket can be reached, as in an agent's sandbox, the caller cannot be identified: it has to say who it is to send, and to
+// name the inbox that it reads. If it is certain that no sidecar runs, nobody has a session, and the caller is the lead.
 func TestTeam_whoSendsWhereNoSocketCanBeReached(t *testing.T) {
 	w := newWorld(t)
 	project := teamIn(t, filepath.Join(w.env["HOME"], "project"))

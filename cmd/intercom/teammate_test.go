@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// teammate is a line program that writes down what it is told, in NAME.heard, and does what stands
-// behind "do: " of it, in a shell.
+// teammate is a line program that appends what it is told to NAME.heard, and runs what follows "do: " in a shell.
 func teammate() {
 	name := os.Args[1]
 	write := func(file, text string, flags int) {
@@ -35,8 +34,8 @@ func teammate() {
 	}
 }
 
-// watchStatus prints each status that a file of members has of one, as it changes, until that is
-// shutdown, or whoever started it is gone: watchstatus FILE NAME. It reads the file as any program may.
+// watchStatus prints each status of a member in a file as it changes, until it is shutdown or the parent is gone: watchstatus
+// FILE NAME. It reads the file as any program may.
 func watchStatus() {
 	last, parent := "", os.Getppid()
 	for ; last != "shutdown" && os.Getppid() == parent; time.Sleep(time.Millisecond) {

@@ -19,12 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// teeth lists the gates in front of a pane, and the test that misses each of them. The
-// gates of package pane are looked at before tmux is asked to type; those of package tmux
-// are facts that the server compares when it types; those of package relay, which its own
-// tests miss, let nothing go that waits for a person. Where several stand in front of the
-// same harm, none of them is missed alone: then they are switched off together.
-var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has them
+// teeth lists the gates in front of a pane, each with a test that fails without it. Gates of package pane are checked before tmux
+// is asked to type; those of package tmux are facts that the server compares when it types; those of package relay keep messages
+// that wait for a person. If several gates prevent the same harm, no test fails without one of them alone, so they are switched
+// off together.
+var teeth = []struct{ gates, test string }{ // gates as in INTERCOM_GATE_OFF
 	{"pane:composer", "TestDraftIsLeftAlone"},
 	{"pane:half", "TestDraftThatThePromptHides"},
 	{"pane:pending", "TestPendingKeys/Escape"},
@@ -122,18 +121,16 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"relay:tokens", "TestB8_ChatPausesAtItsTokens"},
 }
 
-// programsOf are the packages whose tests miss gates, by their names here.
+// programsOf are the packages whose tests prove gates, by their names here.
 var programsOf = map[string]string{
 	"daemon": "../../sidecar/daemon", "relay": "../../sidecar/relay", "pane": "../../sidecar/pane",
 	"door": "../../sidecar/door", "native": "../../sidecar/tmux/native",
 }
 
-// teethAtOnce is how many tests run beside each other: a test that goes red mostly waits
-// for what will not happen.
+// teethAtOnce is how many tests run at the same time: a test that fails spends most of its time waiting.
 const teethAtOnce = 5
 
-// TestTeeth_S22_EachGateIsMissed switches each gate off in turn, and wants the test that
-// proves it to fail.
+// TestTeeth_S22_EachGateIsMissed switches off the gates of each row in turn, and wants the row's test to fail.
 func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 	for _, gate := range allGates(t) {
 		require.True(t, slices.ContainsFunc(teeth, func(tooth struct{ gates, test string }) bool {
@@ -155,7 +152,7 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 	}
 
-	// First, with all gates on, all of them pass.
+	// First, all tests pass with all gates on.
 	green := map[string]string{}
 	for _, tooth := range teeth {
 		green[tooth.test] = tooth.gates
@@ -190,7 +187,7 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 	fmt.Printf("%-62s %-68s\n%s\n", "gates switched off", "test that misses them", strings.Join(rows, "\n"))
 }
 
-// allGates are those that stand in the sources.
+// allGates are the gates that occur in the sources.
 func allGates(t *testing.T) (all []string) {
 	t.Helper()
 	name := regexp.MustCompile(`gate(?:\.Stands\(|: )"(\w+:\w+)"`)
@@ -209,11 +206,11 @@ func allGates(t *testing.T) (all []string) {
 	return all
 }
 
-// missedIn is the package whose test misses those gates, and the test: "pane.TestX" names it, else it
-// is relay for its own gates and daemon for all others.
+// missedIn is the package and name of a row's test. "pane.TestX" names the package; otherwise it is relay for relay's gates, and
+// daemon for all others.
 func missedIn(gates, test string) (dir, name string) {
 	switch dir, name, named := strings.Cut(test, "."); {
-	case named && !strings.HasPrefix(test, "Test"): // a pattern may have dots
+	case named && !strings.HasPrefix(test, "Test"): // a test's pattern may have dots
 		return dir, name
 	case strings.HasPrefix(gates, "relay:"):
 		return "relay", test
@@ -235,8 +232,8 @@ func each(n int, do func(int)) {
 	all.Wait()
 }
 
-// tried runs a test of the program without some gates, and returns what came of it: red, GREEN, or SKIPPED, which
-// proves nothing. It is an error if it could not be run at all.
+// tried runs a test of the program without some gates, and returns the result: red, GREEN, or SKIPPED, which proves nothing. If
+// the test could not run at all, that is an error.
 func tried(t *testing.T, program, gates, test string) (came, out string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -257,7 +254,7 @@ func tried(t *testing.T, program, gates, test string) (came, out string) {
 	text := output.String()
 	name, _, _ := strings.Cut(test, "/")
 	switch {
-	case err == nil && strings.Contains("\n"+text, "\n--- SKIP: "+name): // the whole of it: some subtests are those of other systems
+	case err == nil && strings.Contains("\n"+text, "\n--- SKIP: "+name): // the whole test: some subtests are for other systems
 		return "SKIPPED", text
 	case err == nil && strings.Contains(text, "--- PASS: "+name):
 		return "GREEN", text

@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Two real agents whose models say what each turn used: the chat pauses with the turn that reaches its
-// limit, says so in the notice, `chat stats` and `ui`, and goes on at a yes.
+// Two real agents, whose models report what each turn used: the chat pauses with the turn that reaches its limit of tokens. The
+// notice, `chat stats` and `ui` say so, and the chat goes on after a yes.
 func TestLab_B8_aChatAtItsTokens(t *testing.T) {
 	t.Parallel()
 	const limit = 120
@@ -26,7 +26,8 @@ func TestLab_B8_aChatAtItsTokens(t *testing.T) {
 	st.until("it is paused", func() bool { return chat().State == message.ChatPaused })
 	me.sees(fmt.Sprintf("claude ↔ codex paused after %d tokens", chat().Spent.Counted()))
 
-	// What the models said of each turn, by the rule of the lab: 12 in, and words by their length.
+	// What the models reported for each turn, by the lab's rule: 12 tokens in, and for the words one per four characters and one
+	// more.
 	turns := 0
 	known := func() (all, last int) {
 		for _, a := range []peersAgent{claude, codex} {

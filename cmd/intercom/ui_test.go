@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// An agent that opens the screen at a terminal of its own, and presses keys there, gets as far as with
-// the commands: nowhere.
+// An agent that opens the screen at a terminal of its own and presses keys there gets no further than with commands: each
+// decision is refused.
 func TestS12_S28_TheScreenIsNoWayAround(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -52,18 +52,17 @@ func TestS12_S28_TheScreenIsNoWayAround(t *testing.T) {
 		}
 		press("", "rm -rf everything")
 		press("a", c.says)
-		press("y", "rm -rf") // to no question
+		press("y", "rm -rf") // answers no question
 		press("x", c.says)
 		press("y", "rm -rf")
-		require.NoError(t, keys.Close()) // the terminal goes with its keys
+		require.NoError(t, keys.Close()) // closing the keys ends the terminal
 		require.Len(t, st.held(), 1, c.way)
 	}
 	assert.Equal(t, held.Delivery, st.held()[0].Delivery)
 	assert.Empty(t, codex.received())
 }
 
-// Every key does what the bottom line says of it, at a terminal of 80 by 24, and what it says it did
-// is so.
+// Every key does what the bottom line says, at a terminal of 80 by 24, and what the screen reports is true.
 func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -72,7 +71,7 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 		claude, codex := st.gated()
 		held := st.askedAbout(claude, "日本語 and 👩\u200d💻 "+strings.Repeat("words ", 40)+"the end")
 		me := st.sit("base")
-		me.resize(80, 25) // the last row is the status line's
+		me.resize(80, 25) // the last row is the status line
 		shell := st.shell()
 		st.Run("select-window", "-t", shell)
 		me.types(thisProgram() + " ui inbox")
@@ -80,14 +79,14 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 		me.sees("your yes")
 		me.sees("a approve")
 
-		// The message whole, and back.
+		// The whole message, and back.
 		me.press("Enter")
 		me.sees("the end")
 		me.sees("q back")
 		me.press("q")
 		me.sees("q closes")
 
-		// No is no.
+		// n approves nothing.
 		me.press("a")
 		me.sees("Approve it?")
 		me.sees("y yes")
@@ -95,7 +94,7 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 		me.sees("nothing was done")
 		require.Len(t, st.held(), 1)
 
-		// A line of one's own in its place.
+		// A reply in the target's place, given up by Escape.
 		me.press("r")
 		me.sees("answer claude yourself")
 		me.types("not yet")
@@ -110,7 +109,7 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 		me.types("zzz")
 		me.sees("nothing here has these words")
 		me.press("Escape")
-		me.sees("q closes") // a key right behind Escape would be one with Alt
+		me.sees("q closes") // a key right after Escape would count as one with Alt
 		me.press("2")
 		me.sees("claude waits for your yes")
 		me.press("w")
@@ -118,10 +117,10 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 		me.press("q", "1")
 		me.sees("your yes")
 
-		// A chat is muted, paused, said to, and resumed.
+		// A chat is unmuted and muted, paused, said to, and resumed.
 		me.press("2", "m")
 		me.sees("a number chooses")
-		me.press("2") // who was muted from the beginning
+		me.press("2") // muted from the beginning
 		me.sees("codex is no longer muted")
 		assert.True(t, st.status().Chats[0].Participants[1].MaySpeak)
 		me.press("m")
@@ -141,7 +140,7 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 		tmuxtest.WaitFor(t, "they are said", func() bool { return len(codex.received()) == 1 })
 		assert.Contains(t, codex.received()[0], "a word of mine")
 
-		// And the yes.
+		// The approval.
 		me.press("3", "Home", "a")
 		me.sees("y yes")
 		me.press("y")
@@ -150,7 +149,7 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 		out, _ := st.intercom("log", held.Message.Short())
 		assert.Contains(t, out, "(person: approved by ")
 
-		// To a pane, and away.
+		// To a pane, back, and out.
 		me.press("2", "Down", "g")
 		tmuxtest.WaitFor(t, "the pane", func() bool {
 			return st.Run("display-message", "-p", "-c", me.client, "#{pane_id}") == claude.pane
@@ -166,7 +165,7 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 	})
 }
 
-// Of two screens that ask for the same yes, the second is told that it was given already, and by whom.
+// If two screens ask for the same approval, the second is told that it was already given, and by whom.
 func TestU6_theSameYesTwice(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -192,8 +191,7 @@ func TestU6_theSameYesTwice(t *testing.T) {
 	tmuxtest.WaitFor(t, "it is heard", func() bool { return len(codex.received()) == 1 })
 }
 
-// The chat of a pane is watched live: who waits for whom, what is said, and where it stands; and it is
-// acted on there.
+// A person can watch the chat of a pane live, with what is said and its state, and act on it there.
 func TestU28_watchAChat(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -203,7 +201,7 @@ func TestU28_watchAChat(t *testing.T) {
 		st.load()
 		st.Run("select-window", "-t", claude.pane)
 		me := st.sit("base")
-		me.menu("w") // in no chat yet: all of them, and the key that closes the popup stays in it
+		me.menu("w") // in no chat yet: all chats are shown, and the closing key stays in the popup
 		me.sees("g go to pane")
 		me.press("q")
 		me.seesNot("g go to pane")
@@ -213,7 +211,7 @@ func TestU28_watchAChat(t *testing.T) {
 		me.menu("w")
 		me.sees("claude ↔ codex")
 		me.sees("on · quiet · 0 turns")
-		claude.do(":say what I found") // they answer each other from here on
+		claude.do(":say what I found") // from here on they answer each other
 		me.sees("what I found")
 		me.sees("paused: ")
 		me.sees("2 turns, depth ")

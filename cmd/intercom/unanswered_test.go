@@ -20,13 +20,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A command that waits for an answer ends when none will come any more: with exit code 1, and the reason.
+// A command that waits for an answer ends with exit code 1 and the reason once no answer can come any more.
 func TestV15_exitCodeAndReason(t *testing.T) {
 	t.Parallel()
 	nobodyAnswers(t, func(string, time.Duration) {})
 }
 
-// Between two questions about the same message nobody waits at the sidecar: what ended then is told as at any other moment.
+// If the tmux server ends between two requests of a waiting command, the command reports the same as if it had ended during one.
 func TestWentWithServer(t *testing.T) {
 	gone := fmt.Errorf("send: %w", noServer(api.Paths{Server: "/s", State: "/nowhere"}))
 	for state, code := range map[message.ReceiptState]int{message.Submitted: 1, message.Held: 1, message.Typed: 4} {
@@ -41,7 +41,7 @@ func TestWentWithServer(t *testing.T) {
 	}
 }
 
-// BenchmarkV15_NobodyAnswers measures how soon it does: within two seconds.
+// BenchmarkV15_NobodyAnswers measures how soon the command ends: within two seconds.
 func BenchmarkV15_NobodyAnswers(b *testing.B) {
 	for b.Loop() {
 		nobodyAnswers(b, func(what string, after time.Duration) {
@@ -51,7 +51,8 @@ func BenchmarkV15_NobodyAnswers(b *testing.B) {
 	}
 }
 
-// nobodyAnswers ends those who are to answer, in the middle of it, and tells how long whoever waits went on waiting.
+// nobodyAnswers ends agents, a pane and a server while a command waits for their answer, and reports how long the command went on
+// waiting.
 func nobodyAnswers(t testing.TB, told func(what string, after time.Duration)) {
 	t.Helper()
 	all := tmuxtest.Versions(t)
@@ -64,7 +65,7 @@ func nobodyAnswers(t testing.TB, told func(what string, after time.Duration)) {
 		require.Zero(t, code, out)
 		return pane
 	}
-	program("Eve", "--reply", "it is done") // who asks
+	program("Eve", "--reply", "it is done") // the asker
 	out, code := st.intercom("send", "Eve", "do it", "--wait", "answered")
 	require.Zero(t, code, out)
 	killed := func(pid string) {

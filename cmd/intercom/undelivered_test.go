@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// However many are not delivered, the line that says so names a few.
+// The line about messages that were not delivered names at most twenty of them.
 func TestNotDelivered(t *testing.T) {
 	var ids []string
 	for i := range mostNamed + 1 {
@@ -21,7 +21,7 @@ func TestNotDelivered(t *testing.T) {
 	assert.Equal(t, "not delivered: more than 20 messages that waited: "+strings.Join(ids[:20], ", "), notDelivered(ids))
 }
 
-// What a program has taken is not called undelivered, whatever became of the answer.
+// A message that a program has taken does not count as undelivered, whatever became of the answer.
 func TestLost(t *testing.T) {
 	receipts := func(states ...message.ReceiptState) (log []message.Event) {
 		for _, state := range states {

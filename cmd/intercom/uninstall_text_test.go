@@ -19,7 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// What a person may run to remove the rest stays whole in a narrow terminal, so that it can be copied.
+// Commands that a person may copy to remove the rest are not wrapped in a narrow terminal.
 func TestUninstall_commandsCanBeCopied(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{env: env{Stdout: &out, Width: 80}}
@@ -29,7 +29,7 @@ func TestUninstall_commandsCanBeCopied(t *testing.T) {
 	assert.Contains(t, out.String(), "panes released: none")
 }
 
-// What `make install` put beside the program is named, and nothing of another bin directory.
+// uninstall names what `make install` put beside the program, and nothing below another directory.
 func TestUninstall_namesWhatMakeInstalled(t *testing.T) {
 	prefix := t.TempDir()
 	a := &app{env: env{Executable: filepath.Join(prefix, "bin", "intercom")}}
@@ -46,7 +46,7 @@ func TestUninstall_namesWhatMakeInstalled(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Where no sidecar runs that could tell an agent, only a key at a terminal lets anything be removed.
+// If no sidecar runs that could recognise an agent, only a key at a terminal lets uninstall remove anything.
 func TestUninstall_asksWhereNoSidecarRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,7 +58,7 @@ func TestUninstall_asksWhereNoSidecarRuns(t *testing.T) {
 		for name, value := range w.env {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it has no terminal
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal
 		out, _ := cmd.CombinedOutput()
 		assert.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s", out)
 		assert.Contains(t, string(out), "only a person at a terminal may do that")
@@ -66,7 +66,7 @@ func TestUninstall_asksWhereNoSidecarRuns(t *testing.T) {
 	assert.FileExists(t, filepath.Join(w.env["HOME"], ".claude", "settings.json"))
 }
 
-// Settings of an agent that cannot be read keep nothing else from being removed: they are told as left, and as what went wrong,
+// An agent's settings that cannot be read do not keep the rest from being removed. They are reported as left and as an error,
 // unless nothing of ours is in them.
 func TestUninstall_settingsThatCannotBeRead(t *testing.T) {
 	w := newWorld(t)
@@ -110,7 +110,7 @@ func TestUninstall_settingsThatCannotBeRead(t *testing.T) {
 	assert.NoError(t, (&uninstallReply{}).unfinished())
 }
 
-// What keys of another tmux server run stays while that has a sidecar, and is told as left.
+// Programs that keys of another tmux server run stay while that server has a sidecar, and are reported as left.
 func TestUninstall_whatOthersRun(t *testing.T) {
 	w := newWorld(t)
 	a := &app{env: env{Getenv: w.getenv}}

@@ -13,9 +13,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Whoever stops or pauses a chat is told where its text stands without an Enter, and what sends it: not of a text that is
-// another chat's, or of a chat that goes on. Who does that with everything is told of single messages, too, but not of a text that
-// something else keeps from its Enter.
+// A command that stops or pauses a chat names the panes in whose composers a text of that chat stands without an Enter, and says
+// how it can be sent. It does not name texts of other chats, or of a chat that goes on. If it stops or pauses everything, it also
+// names texts of single messages, except those that had been given up before.
 func TestUnsent_isNamed(t *testing.T) {
 	const (
 		stands  = "intercom: note: our text stands in the composer of Ben (%7), without its Enter: "
@@ -27,7 +27,7 @@ func TestUnsent_isNamed(t *testing.T) {
 	on := message.Chat{ID: chat, Name: "pair", State: message.ChatOn}
 	for name, c := range map[string]struct {
 		chats []message.Chat
-		of    message.ID // the chat of the text
+		of    message.ID // the text's chat
 		last  message.ReceiptState
 		args  []string
 		want  string
@@ -64,7 +64,7 @@ func TestUnsent_isNamed(t *testing.T) {
 	}
 }
 
-// Our text stands in the composer of a released pane unless the log says that it was taken. Without the log nobody knows.
+// After a release our text counts as left in the composer unless the log says that it was submitted. Without the log, it may be.
 func TestUnsent_leftByARelease(t *testing.T) {
 	delivery, ben := message.NewID(), message.Peer{Name: "Ben", PaneOf: message.PaneOf{Pane: "%7"}}
 	w := newWorld(t)
@@ -82,8 +82,8 @@ func TestUnsent_leftByARelease(t *testing.T) {
 	assert.Empty(t, leftUnsent(t.Context(), nobody, ben, nil))
 }
 
-// A chat is paused and then stopped while our text stands below a dialog: it gets no Enter, and its pane is named each time, also
-// where its agent shows one line instead of the text. A person sends it, and then the pane takes the next message.
+// If a chat is paused and then stopped while our text stands below a dialog, the text gets no Enter, and each command names its
+// pane, even if the agent shows one line instead of the text. A person can send it, and then the pane takes the next message.
 func TestUnsent_inAPane(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -120,7 +120,7 @@ func TestUnsent_inAPane(t *testing.T) {
 	}
 }
 
-// Who stops everything is told of the text of a single message, too, which goes once everything goes on.
+// A command that stops everything names the text of a single message too. It is sent once everything is resumed.
 func TestUnsent_singleMessage(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -134,7 +134,7 @@ func TestUnsent_singleMessage(t *testing.T) {
 	tmuxtest.WaitFor(t, "it is sent", func() bool { return len(codex.received()) == 1 })
 }
 
-// Whoever takes intercom out is told of it, too: nothing tells of it afterwards.
+// uninstall names it too, since nothing could tell of it later.
 func TestUnsent_byUninstall(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -145,24 +145,24 @@ func TestUnsent_byUninstall(t *testing.T) {
 	assert.Empty(t, codex.received())
 }
 
-// The keys of the screen say what the commands do.
+// The keys of the screen say the same as the commands.
 func TestUnsent_byTheScreensKeys(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
 	codex := st.unsentBelowDialog()
-	screen := st.shell() // of a person: nobody else may ask what stands there
+	screen := st.shell() // a person's shell: nobody else may ask what stands there
 	st.Run("resize-window", "-t", screen, "-x", "240", "-y", "30")
 	st.Run("send-keys", "-t", screen, "-l", thisProgram()+" ui --server="+st.Socket)
 	st.Run("send-keys", "-t", screen, "Enter")
 	st.WaitForText(screen, "codex")
 	st.Run("send-keys", "-t", screen, "P")
 	st.WaitForText(screen, "P resumes; "+codex.unsent())
-	st.WaitForText(screen, "P resume everything") // it knows by now
+	st.WaitForText(screen, "P resume everything") // the screen knows by now
 	st.Run("send-keys", "-t", screen, "P")
 	st.WaitForText(screen, "messages are typed again")
 }
 
-// unsentBelowDialog is an agent in whose composer a single message of ours stands below a dialog.
+// unsentBelowDialog is an agent with a single message of ours in its composer, below a dialog.
 func (st *stage) unsentBelowDialog() *coder {
 	st.t.Helper()
 	codex := st.coder("codex")
@@ -174,7 +174,7 @@ func (st *stage) unsentBelowDialog() *coder {
 	return codex
 }
 
-// runs is intercom, for a command that must succeed.
+// runs is like intercom, for a command that must succeed.
 func (st *stage) runs(args ...string) string {
 	st.t.Helper()
 	out, code := st.intercom(args...)
@@ -182,19 +182,19 @@ func (st *stage) runs(args ...string) string {
 	return out
 }
 
-// explained waits until explain says that of its pane.
+// explained waits until `explain` says that of the agent's pane.
 func (a *coder) explained(says string) {
 	a.st.t.Helper()
 	tmuxtest.WaitFor(a.st.t, says, func() bool { return strings.Contains(a.st.runs("explain", a.pane), says) })
 }
 
-// unsent is how a command begins that names its pane.
+// unsent is the beginning of a note that names the agent's pane.
 func (a *coder) unsent() string {
 	return "our text stands in the composer of " + a.kind + " (" + a.pane + "), without its Enter: "
 }
 
-// Whoever is taken out of a chat is named, too, where its text stands in their composer; and the plugin's keys say what the
-// commands do.
+// `chat remove` and `release` name the pane whose composer holds our text too, and the plugin's keys say the same as the
+// commands.
 func TestUnsent_removedAndByKeys(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Whichever of README's ways a program was installed by, the plugin's sidecar of the same revision is
-// no other version.
+// Programs of the same revision count as the same version, whichever of README's ways installed them.
 func TestU18_theSameRevisionIsNoOtherVersion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -15,14 +14,14 @@ func TestU18_theSameRevisionIsNoOtherVersion(t *testing.T) {
 		same       bool
 	}{
 		{"73c0af1", "73c0af1", true},
-		{"73c0af1", "v0.0.0-20261124043800-73c0af1627df", true}, // make install, go install
+		{"73c0af1", "v0.0.0-20261124043800-73c0af1627df", true}, // make install, and go install
 		{"v0.1.0-5-g73c0af1", "v0.1.1-0.20261124043800-73c0af1627df", true},
 		{"v0.1.0", "v0.1.0", true},
 		{"v0.1.0", "v0.1.1", false},
 		{"73c0af1", "329efbc", false},
 		{"73c0af1", "73c0af1-dirty", false},
 		{"73c0af1", "v0.0.0-20261124043800-73c0af1627df+dirty", false},
-		{"73c0af1", "73c0af1-405718231223", false}, // the plugin, of sources that were changed
+		{"73c0af1", "73c0af1-405718231223", false}, // the plugin, built from changed sources
 		{"v0.1.0-5-g73c0af1", "v0.1.0", false},
 		{"devel", "unknown", false},
 		{"", "73c0af1", false},

@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// stub is an agent whose program is a shell script, in a lab that needs no install.
+// stub is an agent whose program is a shell script, in a lab without installed agents.
 func stub(t *testing.T, script string) *Agent {
 	t.Helper()
 	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
@@ -55,8 +55,8 @@ func TestScreen_capture(t *testing.T) {
 	assert.Equal(t, "a  title", strings.TrimSpace(s.Title))
 }
 
-// Some agents do not mind the end of their terminal, some leave servers behind, and some
-// start them without their own environment.
+// Stop ends everything that an agent has started, even processes that ignore the end of their terminal, have left its session, or
+// lack its environment.
 func TestAgent_stopEndsEverything(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -84,7 +84,7 @@ func TestAgent_stopEndsEverything(t *testing.T) {
 			assert.Contains(t, string(state), ") Z ", "it has ended, and nobody has asked after it")
 		}
 	}
-	// A second time there is nothing to end.
+	// A second Stop has nothing to end.
 	a.Stop()
 }
 

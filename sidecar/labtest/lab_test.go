@@ -18,8 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What a person does with tmux alone: paste, Enter, read the answer, and decide whether a
-// command may run.
+// Each agent can be used with tmux alone: paste, Enter, read the answer, and approve a command.
 func TestLab_agentsAnswer(t *testing.T) {
 	eachAgent(t, labtest.Kinds, func(t *testing.T, lab *labtest.Lab, agent *labtest.Agent) {
 		prompt := "one `x` é 日本\nsecond line [[say The answer is **forty-two**.]]"
@@ -47,7 +46,7 @@ func TestLab_agentsAnswer(t *testing.T) {
 	})
 }
 
-// The dialogs that can be asked for, and a decision against each of them.
+// The agents open each kind of dialog on request, and Escape denies it.
 func TestLab_dialogs(t *testing.T) {
 	eachAgent(t, []labtest.Kind{labtest.Claude, labtest.Codex}, func(t *testing.T, _ *labtest.Lab, agent *labtest.Agent) {
 		outside := filepath.Join(agent.Dir, "outside.txt")
@@ -62,7 +61,7 @@ func TestLab_dialogs(t *testing.T) {
 		deny("outside.txt")
 		assert.NoFileExists(t, outside)
 
-		agent.Paste("/plan") // both know it
+		agent.Paste("/plan") // both agents know it
 		agent.Enter()
 		agent.WaitForText("lan mode")
 		agent.WaitForIdle()
@@ -73,11 +72,11 @@ func TestLab_dialogs(t *testing.T) {
 	})
 }
 
-// A turn that is under way, the model silent in the middle of it, and Escape.
+// While the model is silent in mid-turn the agent is not idle. Escape cuts the answer, and the agent goes on.
 func TestLab_interrupted(t *testing.T) {
 	eachAgent(t, []labtest.Kind{labtest.Claude, labtest.Codex}, func(t *testing.T, lab *labtest.Lab, agent *labtest.Agent) {
-		// The prompt has the words, too. Claude Code shows only the mark of an answer until its line is whole; Escape before
-		// that makes the prompt a draft again.
+		// The prompt contains the words too. Claude Code shows only the mark of an answer until its first line is complete;
+		// Escape before that would make the prompt a draft again.
 		answers := func(turn int, words string) {
 			t.Helper()
 			agent.WaitFor("an answer that begins", func(s labtest.Screen) bool {
@@ -109,7 +108,7 @@ func TestLab_interrupted(t *testing.T) {
 	})
 }
 
-// Two of a kind by hand in one directory and one home, of one server, whose models converse.
+// Two agents of a kind run by hand in one directory, with one home, on one server, and their models converse.
 func TestLab_pairInOneDirectory(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
@@ -144,7 +143,7 @@ func TestLab_pairInOneDirectory(t *testing.T) {
 	}
 }
 
-// The background process of Codex, in which the conversation is then, ends with it.
+// The background process of Codex, which then holds the conversation, ends with it.
 func TestLab_codexInTheBackground(t *testing.T) {
 	t.Parallel()
 	lab := labtest.New(t, labtest.Codex)
@@ -169,7 +168,7 @@ func TestLab_codexInTheBackground(t *testing.T) {
 
 // Helpers.
 
-// eachAgent runs test once for each kind that is installed, beside others.
+// eachAgent runs test once for each installed kind, all at once.
 func eachAgent(t *testing.T, kinds []labtest.Kind, test func(t *testing.T, lab *labtest.Lab, agent *labtest.Agent)) {
 	t.Helper()
 	t.Parallel()

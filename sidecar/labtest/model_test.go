@@ -21,18 +21,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// dialect is how a test speaks one API. The requests are as the agents send them, without
-// what does not matter.
+// dialect is how a test speaks one API. Requests are like those of the agents, without the irrelevant parts.
 type dialect struct {
 	api     string
 	path    string
-	whole   string // path of an answer that is not streamed, if it is another one
-	shell   string // name of the agent's tool for commands
-	command string // name of its argument
-	// request is a conversation of the user's texts, each but the last of them answered.
-	// results, if any, follow the last text.
+	whole   string // the path for an answer that is not streamed, if it differs
+	shell   string // the name of the agent's tool for commands
+	command string // the name of that tool's argument
+	// request is a conversation of the user's texts, all but the last answered. results, if any, follow the last text.
 	request func(stream bool, texts []string, results []string) any
-	// answer takes words and tool call out of the JSON values of an answer.
+	// answer extracts the words and the tool call from the JSON values of an answer.
 	answer func(values []map[string]any) (words, tool, arguments string)
 }
 
@@ -275,7 +273,7 @@ func TestModel_holdsUntilReleased(t *testing.T) {
 			}()
 			tmuxtest.WaitFor(t, "the model holds", func() bool { return held(m) })
 			assert.Empty(t, got)
-			m.Release("alice") // somebody else's
+			m.Release("alice") // releases another agent
 			assert.True(t, held(m))
 			m.Release("bob")
 			assert.Equal(t, "one two three four", <-got)
@@ -309,7 +307,7 @@ func TestModel_slow(t *testing.T) {
 	assert.Contains(t, words, "Line 400 of 400")
 }
 
-// What runs beside the conversation with the user is told apart, and answered at once.
+// Requests beside the conversation with the user are recognised, and answered at once.
 func TestModel_sideThreads(t *testing.T) {
 	for _, c := range []struct {
 		name, path string

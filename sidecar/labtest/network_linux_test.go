@@ -33,7 +33,7 @@ func TestNetwork_loopbackAlone(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, string(routes), "00000000", "no way out")
 
-	// From inside there is a way to the listener, and from outside there is none.
+	// The listener can be reached from inside, but not from outside.
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash to connect from inside")
 	}
@@ -51,7 +51,7 @@ func TestNetwork_loopbackAlone(t *testing.T) {
 		got <- string(data)
 	}()
 	if c, err := net.Dial("tcp", n.listener.Addr().String()); err == nil {
-		// A listener of somebody else's may have the same number out here.
+		// A listener of another program may have the same port out here.
 		c.Close()
 	}
 	out, err := inside("bash", "-c", "echo hello > /dev/tcp/127.0.0.1/"+port).CombinedOutput()
@@ -59,7 +59,7 @@ func TestNetwork_loopbackAlone(t *testing.T) {
 	assert.Equal(t, "hello\n", <-got)
 }
 
-// The keeper ends when the test program does, however that ends.
+// The keeper ends when the network is closed.
 func TestNetwork_keeperEnds(t *testing.T) {
 	n, err := newNetwork()
 	require.NoError(t, err)

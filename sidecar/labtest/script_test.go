@@ -49,7 +49,7 @@ func FuzzReadDirectives(f *testing.F) {
 	})
 }
 
-// Every agent's own tools serve every wish that it can fulfil.
+// Every agent's own tools serve every wish that the agent can fulfil.
 func TestResolve(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// files are what a stand-in has written below its home.
+// files are files that a stand-in has written below its home.
 func (p *tmuxPane) files(pattern ...string) []string {
 	p.t.Helper()
 	found, err := filepath.Glob(filepath.Join(append([]string{filepath.Dir(p.socket)}, pattern...)...))
@@ -28,7 +28,7 @@ func (p *tmuxPane) read(file string) string {
 	return string(data)
 }
 
-// jsonLines checks that a file holds nothing but JSON, a value a line, and returns them.
+// jsonLines checks that a file holds one JSON value in each line, and returns the values.
 func (p *tmuxPane) jsonLines(file string) (all []map[string]any) {
 	p.t.Helper()
 	for line := range bytes.Lines([]byte(p.read(file))) {
@@ -76,7 +76,7 @@ func TestClaude_takesPromptsAndKeepsItsFiles(t *testing.T) {
 	assert.Empty(t, p.files(".claude", "sessions", "*.json"))
 }
 
-// The files tell the time of a clock that is wrong; what turns while it works goes by the machine's.
+// A wrong clock does not disturb the stand-in's work: its clock is used only for times in its files.
 func TestCoder_clockAhead(t *testing.T) {
 	clock := filepath.Join(t.TempDir(), "clock")
 	require.NoError(t, os.WriteFile(clock, []byte("86400\n"), 0o600))
@@ -105,7 +105,7 @@ func TestCodex_takesPromptsAndKeepsItsFiles(t *testing.T) {
 	p.keys("Enter")
 	p.wait(EventSaid, 2)
 	assert.Equal(t, []string{"one\ntwo", long}, p.texts(EventReceived))
-	p.obey(":ghost ") // what is pending is written
+	p.obey(":ghost ") // flushes pending writes
 	first := p.files(".codex", "sessions", "*", "*", "*", "*.jsonl")
 	require.Len(t, first, 1)
 	records := p.jsonLines(first[0])
@@ -158,8 +158,7 @@ func TestCoder_dialogs(t *testing.T) {
 	}
 }
 
-// While it works, Claude Code keeps what is submitted for later, and Codex takes it into the
-// turn.
+// While at work, Claude Code keeps submitted text for later, and Codex takes it into the current turn.
 func TestCoder_submittedWhileItWorks(t *testing.T) {
 	for kind, said := range map[string][]string{"claude": {"first", "two!"}, "codex": {"first", "first"}} {
 		t.Run(kind, func(t *testing.T) {

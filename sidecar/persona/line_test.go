@@ -31,8 +31,8 @@ func TestLine_echoesAndAnswers(t *testing.T) {
 	}
 }
 
-// Whatever length the pending input has, around the edge of the screen too, output that
-// comes in between leaves it whole, and nothing of it behind.
+// Output that arrives while input is pending leaves the input whole and no remains of it, whatever its length, even around the
+// width of the screen.
 func TestLine_unaskedOutputKeepsThePendingInput(t *testing.T) {
 	t.Parallel()
 	p := startInTmux(t, 20, 50, "line", "--name", "A")
@@ -59,8 +59,7 @@ func TestLine_unaskedOutputKeepsThePendingInput(t *testing.T) {
 
 func TestLine_resizeKeepsThePendingInput(t *testing.T) {
 	t.Parallel()
-	// Where the screen is not full, tmux moves the top of what it reflows into the history,
-	// out of the reach of any program.
+	// If the screen is not full, tmux moves the top of reflowed lines into the history, where no program can change them.
 	p := startInTmux(t, 60, 24, "line", "--prompt", `\x1b[1;32mname>\x1b[0m `, "--banner", "30")
 	banner := p.screen()[:30]
 	pending := strings.Repeat("pending words ", 8) + "end"
@@ -96,8 +95,7 @@ func TestLine_bracketedPasteIsOneEdit(t *testing.T) {
 	assert.Equal(t, []string{"one", "two"}, p.texts(EventReceived)[1:])
 }
 
-// What is typed faster than it is answered, while other output comes, is all in the log,
-// once and in order.
+// Input that arrives faster than it is answered, while other output is printed, is all in the log, once and in order.
 func TestLine_logIsComplete(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"--cooked", "--cooked=false"} {
@@ -161,7 +159,7 @@ func TestLine_screenCommands(t *testing.T) {
 	p.keys("-l", ":lines 30")
 	p.keys("Enter")
 	p.contains("A line 30 of 30")
-	assert.Len(t, p.screen(), 32) // typed line, 30, prompt
+	assert.Len(t, p.screen(), 32) // the typed line, 30 lines, the prompt
 	assert.Equal(t, 29, strings.Count(p.wait(EventSaid, 1).Text, "\n"))
 
 	p.keys("-l", "pending")
@@ -239,7 +237,7 @@ func TestLine_execGivesTheTerminalAway(t *testing.T) {
 	assert.Equal(t, before, p.termios())
 	assert.NotContains(t, allRead(t, p), "for the child")
 
-	// A shell with job control, in a group of its own, that leaves in a hurry.
+	// A shell with job control, in a group of its own, that is killed without restoring the terminal.
 	p.obey(":exec sh -i")
 	p.wait(EventChild, 2)
 	p.keys("echo $((6*7)) >"+dir+"/answer; kill -9 $$", "Enter")
@@ -289,7 +287,7 @@ func TestLine_misbehaves(t *testing.T) {
 	t.Run("deaf", func(t *testing.T) {
 		p := startInTmux(t, 60, 10, "line", "--deaf")
 		p.keys("text", "Enter")
-		p.obey(":say it speaks") // a round through the loop, which would have read
+		p.obey(":say it speaks") // a round of the loop, which would have read the input
 		p.shows("it speaks", ">")
 		assert.Empty(t, allRead(t, p))
 		p.obey(":hear")
@@ -321,7 +319,7 @@ func TestLine_misbehaves(t *testing.T) {
 	}
 }
 
-// pid is the process that tmux started in the pane.
+// pid is the process id that tmux started in the pane.
 func pid(t *testing.T, p *tmuxPane) int {
 	t.Helper()
 	n, err := strconv.Atoi(p.format("#{pane_pid}"))

@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMain makes the test binary a persona where the tests start it as one.
+// TestMain makes the test binary a persona when the tests start it as one.
 func TestMain(m *testing.M) {
 	if os.Getenv("PERSONA_UNDER_TEST") != "" {
 		os.Exit(Main(os.Args[1:]))
@@ -147,7 +147,7 @@ func TestControl_errors(t *testing.T) {
 	assert.Equal(t, "still here", p.wait(EventReceived, 1).Text)
 }
 
-// Keys come out the same however the bytes are cut into reads.
+// The decoder finds the same keys however the bytes are cut into reads.
 func TestDecoder_anyCuts(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
 		"text", "日本", "e\u0301", "\r", "\n", "\x7f", "\x15", "\x1b[A", "\x1bOB", "\x1b[200~pasted\rtwice\x1b[201~", "\x1b[200~", "\x1b[201~",
@@ -205,7 +205,7 @@ func TestReply_modes(t *testing.T) {
 	}
 }
 
-// terminalOutput keeps what a program wrote to its terminal.
+// terminalOutput keeps what a program writes to its terminal.
 type terminalOutput struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -217,7 +217,7 @@ func (o *terminalOutput) String() string {
 	return o.buf.String()
 }
 
-// openPTY opens a terminal; what is written to its program side is collected.
+// openPTY opens a terminal and collects what is written to its program side.
 func openPTY(t *testing.T) (*terminalOutput, *os.File) {
 	t.Helper()
 	master, program, err := pty.Open()
@@ -259,7 +259,7 @@ func startInTmux(t *testing.T, width, height int, args ...string) *tmuxPane {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("there is no tmux: make ensure installs it")
 	}
-	// Not t.TempDir: the names of sockets may not be long.
+	// Not t.TempDir, since paths of sockets may not be long.
 	dir, err := os.MkdirTemp("", "persona")
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
@@ -278,7 +278,7 @@ func startInTmux(t *testing.T, width, height int, args ...string) *tmuxPane {
 
 func (p *tmuxPane) tmux(args ...string) string { return p.pipe("", args...) }
 
-// pipe runs a tmux command with that on its standard input.
+// pipe runs a tmux command with that standard input.
 func (p *tmuxPane) pipe(input string, args ...string) string {
 	p.t.Helper()
 	cmd := exec.Command("tmux", append([]string{"-u", "-S", p.socket}, args...)...)
@@ -299,7 +299,7 @@ func (p *tmuxPane) keys(keys ...string) {
 	p.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
-// paste pastes text, with marks if the program asked for them.
+// paste pastes text, with paste marks if the program asked for them.
 func (p *tmuxPane) paste(text string) {
 	p.t.Helper()
 	p.pipe(text, "load-buffer", "-b", "test", "-", ";", "paste-buffer", "-p", "-d", "-b", "test")
@@ -315,7 +315,7 @@ func (p *tmuxPane) format(format string) string {
 	return p.tmux("display-message", "-p", format)
 }
 
-// screen is what the pane shows and its history, lines joined, blank ones left out.
+// screen is the pane's content with its history, wrapped lines joined, blank lines left out.
 func (p *tmuxPane) screen() []string {
 	p.t.Helper()
 	var lines []string
@@ -327,7 +327,7 @@ func (p *tmuxPane) screen() []string {
 	return lines
 }
 
-// shows waits until the screen is that.
+// shows waits until the screen has exactly those lines.
 func (p *tmuxPane) shows(want ...string) {
 	p.t.Helper()
 	var got []string
@@ -411,7 +411,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	require.Truef(t, becomes(cond), "in vain: %s", what)
 }
 
-// becomes reports whether cond comes true within ten seconds.
+// becomes reports whether cond comes true within a minute.
 func becomes(cond func() bool) bool {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if cond() {

@@ -411,7 +411,7 @@ func TestL9_EmptyForAMoment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			var later, readings atomic.Int64 // on the clock, which stands still; and of the files
+			var later, readings atomic.Int64 // the time on the clock, which stands still otherwise; the number of readings of the files
 			start := time.Now()
 			r.o.Now = func() time.Time { return start.Add(time.Duration(later.Load())) }
 			r.o.Trusted = func(string, string) bool { readings.Add(1); return false } // asked about a project's file at each

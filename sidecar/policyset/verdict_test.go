@@ -278,7 +278,7 @@ func TestKept(t *testing.T) {
 	assert.Len(t, k.Sets, mostKept)
 	assert.Nil(t, k.before(true))
 
-	// What was in use before another one is that to which was gone back, and not what was left for it.
+	// Before the set in use comes the set that a rollback restored, not the one that the rollback left.
 	k = kept{}
 	k.add(files("1"), "", noon)
 	k.add(files("2"), "", noon.Add(time.Minute))
