@@ -124,7 +124,12 @@ func TestHook_longWordsAreCut(t *testing.T) {
 			assert.True(t, strings.HasPrefix(c.words, hook.Words))
 		}
 		w.stdin = string(payload)
+		w.hookTime = tmuxtest.Patience
 		quiet(t, w.run("hook", "claude", "Stop"))
+		if c.want > 0 {
+			require.Len(t, b.told(), 1)
+			assert.Equal(t, hook.Words, b.told()[0].Hook.Words)
+		}
 		if told := b.told(); assert.LessOrEqual(t, len(told), 1) && len(told) == 1 && c.want == 0 {
 			assert.Empty(t, told[0].Hook.Words)
 		}
