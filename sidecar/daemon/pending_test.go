@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -119,4 +120,39 @@ func TestPendingKeys_typedAhead(t *testing.T) {
 			assert.Contains(t, lines, "k#\\nplease run\\nthen tell me", "as one line")
 		})
 	}
+}
+
+// Such a key still counts where the program has drawn its prompt anew below news of its own: nobody has ended the line.
+func TestPendingKeys_news(t *testing.T) {
+	t.Parallel()
+	need(t, "python3")
+	r := newRig(t)
+	file, heard, pid := filepath.Join(r.dir, "chat"), filepath.Join(r.dir, "heard"), filepath.Join(r.dir, "pid")
+	tmuxtest.Program(t, file, "#!/usr/bin/python3\nimport os, readline, signal\nreadline.parse_and_bind('set enable-bracketed-paste on')\n"+
+		"signal.signal(signal.SIGUSR1, lambda *_: os.write(1, b'\\r\\x1b[Knews\\nchat> '))\n"+
+		"open('"+pid+"', 'w').write(f'{os.getpid()}\\n')\nlog = open('"+heard+"', 'a', 1)\n"+
+		"while True:\n    line = input('chat> ')\n    log.write(repr(line) + '\\n')\n    print('heard', len(line))\n")
+	a := r.agentOf("Chat")
+	a.pane = r.NewPane(file)
+	r.WaitForText(a.pane, "chat>")
+	a.adopt("line-paste")
+	require.Equal(t, message.Submitted, r.send(a, "earlier", api.WaitSubmitted, patience).State)
+	r.waitFor("at rest", func() bool { return a.explain().WouldType })
+	r.Run("send-keys", "-t", a.pane, "C-v")
+	r.waitFor("the key is noticed", func() bool { return !a.explain().WouldType })
+	id := r.post(a, "k#\nplease run\nthen tell me")
+	r.told(id, "held: composer not provably empty")
+
+	text, err := os.ReadFile(pid)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(parsed(text), syscall.SIGUSR1))
+	r.WaitForText(a.pane, "news")
+	r.looked(func() bool { return strings.HasPrefix(r.last(id), "held") })
+	r.Run("send-keys", "-t", a.pane, "C-g", "Enter")
+	r.told(id, "submitted")
+	r.waitFor("the line is written down", func() bool {
+		text, err = os.ReadFile(heard)
+		return err == nil && strings.Contains(string(text), "then tell me")
+	})
+	assert.Contains(t, string(text), "k#\\nplease run\\nthen tell me", "as one line")
 }

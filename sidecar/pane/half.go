@@ -57,6 +57,7 @@ type calls struct {
 	nameless      uint64 // writes that may have been to it: process.Uses
 	named         uint64 // reads that may have been of it: process.Uses.NamelessReads
 	lost          uint64 // process.Uses.Lost
+	told          bool   // process.Uses.Told
 	exact         bool   // of the terminal itself, by any process; else of anything, by the processes in front
 	unread        int    // bytes of whole lines that waited there unread by then
 }
@@ -182,7 +183,7 @@ func (p *Pane) precision() func(tty string, panePID int) (process.Uses, bool) {
 }
 
 func counted(uses process.Uses) calls {
-	return calls{reads: uses.Reads, writes: uses.Writes, nameless: uses.Nameless, named: uses.NamelessReads, lost: uses.Lost, exact: true}
+	return calls{reads: uses.Reads, writes: uses.Writes, nameless: uses.Nameless, named: uses.NamelessReads, lost: uses.Lost, told: uses.Told, exact: true}
 }
 
 // used asks how often the terminal of a line program was used: process.Usage, or process.UsageSoFar.

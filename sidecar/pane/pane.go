@@ -249,7 +249,7 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 		p.nextPoll = p.clock.now() // the state that we told is no longer true
 	case p.account != nil && (p.account.blind(p.clock.now()) != "") != p.account.unseen:
 		p.nextPoll = p.clock.now() // its own account has ceased to count, or counts again
-	case p.handedOver(), p.dozing.Load() && (p.rouses(listed, p.clock.now()) || p.echoed(listed, p.clock.now())):
+	case p.handedOver(), !p.pending.read && p.readPending(), p.dozing.Load() && (p.rouses(listed, p.clock.now()) || p.echoed(listed, p.clock.now())):
 		p.nextPoll = p.clock.now()
 	case !p.dozing.Load() && !p.looked.IsZero() && facts(listed) != facts(p.shown.Facts):
 		p.nextPoll = p.clock.now() // no trigger tells what a terminal echoes by itself

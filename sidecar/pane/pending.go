@@ -11,12 +11,14 @@ import (
 // Enters. Only the end of the line ends that for certain.
 //
 // Keys that were read before the first look at a prompt are not found, unless they were seen to be typed ahead: they may
-// be the terminal's answer to a query of the program. Nor are keys at which the program writes something.
+// be the terminal's answer to a query of the program. Nor are keys at which the program writes something, or does so
+// before the next list of panes. If reports were lost since the first look, a key may have been among them.
 type pending struct {
 	at    calls // the calls by the first look at the prompt; not exact if there was none yet
 	read  bool
-	row   int // of the prompt, counted from the top of the history
-	width int // of the pane: another one moves the rows; 0: the key was typed ahead, and its prompt is still to come
+	row   int   // of the prompt, counted from the top of the history
+	width int   // of the pane: another one moves the rows; 0: the key was typed ahead, and its prompt is still to come
+	seen  calls // the calls before the last look at such a key: without a read since, its line is not over
 }
 
 // see takes in a look, with the calls before it and after it. ahead says that keys were typed before this prompt and show
@@ -28,13 +30,16 @@ func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
 	}
 	row, width := s.look.Facts.HistorySize+s.look.Facts.CursorY, s.look.Facts.Width
 	prompts := s.reading.State == message.Idle || s.reading.State == message.Draft
+	unread := after.told && after.reads == k.seen.reads && after.named == k.seen.named
 	switch {
-	case k.read && k.width == 0 && !prompts:
-	case k.read && s.reading.State != message.Working && (row <= k.row || width != k.width):
-		k.row, k.width = row, width // it has cleared its screen, or was resized
-	case k.read:
+	case !k.read:
+	case (k.width == 0 || unread) && !prompts:
+	case unread, s.reading.State != message.Working && (row <= k.row || width != k.width):
+		k.row, k.width = row, width // it has cleared its screen, or drawn its prompt anew below news, or was resized
+	default:
 		k.read = false // another line
 	}
+	k.seen = before
 	switch {
 	case k.at.exact && k.at.lost != after.lost && prompts:
 		k.at = calls{}

@@ -28,6 +28,8 @@ func TestPending(t *testing.T) {
 		"and a line that was sent":   {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}, {idle, 2, 3, 3, 0, 0, false, false, false, 0}, {idle, 2, 4, 3, 0, 0, false, true, false, 0}},
 		"and the program at work":    {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}, {working, 0, 3, 2, 0, 0, false, false, false, 0}, {idle, 0, 3, 3, 0, 0, false, false, false, 0}},
 		"and a cleared screen":       {{idle, 9, 1, 1, 0, 0, false, false, false, 0}, {idle, 9, 2, 1, 0, 0, false, true, false, 0}, {idle, 0, 3, 2, 0, 0, false, true, false, 0}, {idle, 1, 4, 3, 0, 0, false, false, false, 0}},
+		"and news above its prompt":  {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}, {idle, 2, 2, 3, 0, 0, false, true, false, 0}, {idle, 3, 3, 4, 0, 0, false, false, false, 0}},
+		"and news without a prompt":  {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}, {working, 1, 2, 2, 0, 0, false, true, false, 0}, {idle, 2, 2, 3, 0, 0, false, true, false, 0}, {idle, 3, 3, 4, 0, 0, false, false, false, 0}},
 		"behind copy mode":           {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {history, 0, 2, 1, 0, 0, false, true, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}},
 		"at work":                    {{working, 0, 1, 1, 0, 0, false, false, false, 0}, {working, 0, 2, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 2, 0, 0, false, false, false, 0}},
 		"before the prompt was seen": {{working, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 3, 2, 0, 0, false, false, false, 0}, {idle, 0, 3, 2, 0, 0, false, false, false, 0}},
@@ -46,6 +48,7 @@ func TestPending(t *testing.T) {
 			after := calls{reads: look.reads, writes: look.writes, unread: look.unread, lost: look.lost, exact: true}
 			before := after
 			before.writes -= look.wrote
+			after.told, before.told = true, true
 			assert.Equal(t, look.again, k.see(s, before, after, look.ahead), "%s, look %d: another", name, i)
 			assert.Equal(t, look.want, k.read, "%s, look %d", name, i)
 			s.front.Canonical = true
