@@ -144,6 +144,7 @@ func (p *Pane) watchHalf(s sight) {
 	if p.pending.see(s, before, now, p.half.begun && p.half.ahead) {
 		p.noticed(p.clock.now())
 	}
+	p.keyable.Store(p.pending.at.exact && !p.pending.read)
 	if old := p.typedAhead(s, before, now); !old && p.half.see(s, before, now) {
 		p.noticed(p.clock.now())
 	}

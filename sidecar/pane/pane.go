@@ -76,6 +76,7 @@ type Pane struct {
 	hands   chan struct{} // holds one value while the pane is typing, or about to; see reach
 	looks   atomic.Int64  // for statistics, read by anybody
 	dozing  atomic.Bool   // see doze; read by Panes
+	keyable atomic.Bool   // it is at a prompt where a key may show nothing: see pending; read by Panes
 	silent  atomic.Bool   // its program is at work, and it is known where that left the cursor: see ahead; read by Panes
 	gap     func(pane, moment string)
 	door    Door // nil: messages are typed

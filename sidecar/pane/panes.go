@@ -247,7 +247,7 @@ func (s *set) compare(l listing) {
 // moves asks the system about its program only at every other list: with many panes at rest, that is most of what they
 // cost.
 func (en *entry) knows(now tmux.Facts, asked time.Time) bool {
-	often := en.dozing.Load() || en.silent.Load()
+	often := en.dozing.Load() || en.silent.Load() || en.keyable.Load()
 	since := asked.Sub(en.toldAt)
 	return !often && facts(now) == en.told && since >= 0 && since < listEvery*3/2
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// A pane in which nothing moves asks about its program at every other list of panes. One that dozes or is silent, or of which
-// the list says something new, asks at each.
+// A pane in which nothing moves asks about its program at every other list of panes. One that dozes or is silent, where a key
+// may show nothing, or of which the list says something new, asks at each.
 func TestKnows(t *testing.T) {
 	now := time.Unix(1000, 0)
 	rest := tmux.Facts{PID: 7, CursorX: 3, CursorY: 5, Width: 80, Height: 24, Title: "one"}
@@ -27,9 +27,11 @@ func TestKnows(t *testing.T) {
 	assert.False(t, at().knows(moved, now.Add(listEvery)))
 	assert.False(t, at().knows(replaced, now.Add(listEvery)))
 
-	dozing, silent := at(), at()
+	dozing, silent, keyable := at(), at(), at()
 	dozing.dozing.Store(true)
 	silent.silent.Store(true)
 	assert.False(t, dozing.knows(rest, now.Add(glanceEvery)))
 	assert.False(t, silent.knows(rest, now.Add(glanceEvery)))
+	keyable.keyable.Store(true)
+	assert.False(t, keyable.knows(rest, now.Add(listEvery)))
 }
