@@ -137,6 +137,7 @@ func TestPendingKeys_news(t *testing.T) {
 	r.WaitForText(a.pane, "chat>")
 	a.adopt("line-paste")
 	require.Equal(t, message.Submitted, r.send(a, "earlier", api.WaitSubmitted, patience).State)
+	r.looked(func() bool { return true }) // at its prompt
 	r.waitFor("at rest", func() bool { return a.explain().WouldType })
 	r.Run("send-keys", "-t", a.pane, "C-v")
 	r.waitFor("the key is noticed", func() bool { return !a.explain().WouldType })
