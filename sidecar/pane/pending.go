@@ -18,7 +18,7 @@ type pending struct {
 	read  bool
 	row   int   // of the prompt, counted from the top of the history
 	width int   // of the pane: another one moves the rows; 0: the key was typed ahead, and its prompt is still to come
-	seen  calls // the calls before the last look at such a key: without a read since, its line is not over
+	seen  calls // the calls by which its line was not over: only a read since can have ended it
 }
 
 // see takes in a look, with the calls before it and after it. ahead says that keys were typed before this prompt and show
@@ -39,11 +39,13 @@ func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
 	default:
 		k.read = false // another line
 	}
-	k.seen = before
+	// A read after which something was written may have been that of Enter, even if the screen does not show it yet.
+	if silent := before.written() == k.seen.written(); !k.read || unread || silent {
+		k.seen = before
+	}
 	switch {
 	case k.at.exact && k.at.lost != after.lost && prompts:
-		k.at = calls{}
-		ahead = true
+		k.at, ahead = calls{}, true // what was read meanwhile counts as keys that were typed ahead
 	case k.at.exact && k.at.written() == after.written():
 		if !k.read && k.at.reads != after.reads {
 			k.read, k.row, k.width = true, row, width
