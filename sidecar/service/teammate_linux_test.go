@@ -36,6 +36,12 @@ func TestMateOf(t *testing.T) {
 		t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait(); terminal.Close() })
 		require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }, patience, time.Millisecond)
 		id, err := process.Identify(cmd.Process.Pid)
+		require.Eventually(t, func() bool { // it may be just about to become the sleep
+			if errors.Is(err, process.ErrExecuting) {
+				id, err = process.Identify(cmd.Process.Pid)
+			}
+			return !errors.Is(err, process.ErrExecuting)
+		}, patience, time.Millisecond)
 		require.NoError(t, err)
 		return id
 	}
