@@ -66,14 +66,19 @@ func TestStateWords_superseded(t *testing.T) {
 	}
 }
 
-// A reason that begins with "waiting" gets no second "waiting" before it. The names that a session may have are checked too.
+// A reason that begins with "waiting" gets no second "waiting" before it.
 func TestStateWords_waitingFor(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "waiting for approval", waitingFor(message.AwaitingApproval))
 	assert.Equal(t, "waiting: draft in the composer", waitingFor(message.InComposer))
+}
+
+// A reserved word is no name. A session of another computer is COMPUTER/SESSION; SESSION@COMPUTER is refused, and the hint says so.
+func TestNames_ofSessions(t *testing.T) {
+	t.Parallel()
 	assert.ErrorContains(t, checkName("system"), "reserved")
 	assert.NoError(t, atComputer("ada"))
 	assert.NoError(t, atComputer("desk/Dee"))
 	assert.NoError(t, atComputer("@3"))
-	assert.Error(t, atComputer("Dee@desk"))
+	assert.Contains(t, api.AsError(atComputer("Dee@desk")).Hint, "desk/Dee")
 }

@@ -181,7 +181,7 @@ func TestD2_NothingIsTypedThatCannotBeWrittenDown(t *testing.T) {
 
 // A person's pause counts although it cannot be written down: when there is room again, the chat is paused, and a
 // message that waits is not typed.
-func TestD2_AStopIsKept(t *testing.T) {
+func TestD2_APauseIsKept(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t)
 	a, b := d.adopted("Ada", silent...), d.adopted("Ben", silent...)

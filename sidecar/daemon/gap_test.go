@@ -301,7 +301,7 @@ func TestS20_WhatTmuxCannotSeeChangesInTheGap(t *testing.T) {
 			a := r.adopted("Ada"+moment, "--cooked", "--reply", "none")
 			tty := r.Fact(a.pane, "#{pane_tty}")
 			stty := func(mode string) {
-				r.Run("run-shell", "stty -F "+tty+" "+mode)
+				r.Run("run-shell", "stty "+mode+" <"+tty)
 			}
 			g.plan(a.pane, moment+" unchecked", func() { stty("-echo") })
 			id := r.post(a, "hello")

@@ -55,11 +55,11 @@ func TestV3_PasteThatIsNoLongerTaken(t *testing.T) {
 	r := newRig(t)
 	b := r.adopted("Ben", "--reply", "none", "--bracketed")
 	tty := r.Fact(b.pane, "#{pane_tty}")
-	r.Run("run-shell", "stty -F "+tty+" icanon echo")
+	r.Run("run-shell", "stty icanon echo <"+tty)
 	id := r.post(b, severalLines)
 	r.waitFor("held", func() bool { return r.last(id) == "held: screen not recognised" })
 	r.stays(func() bool { return len(b.bytes()) == 0 })
-	r.Run("run-shell", "stty -F "+tty+" -icanon -echo")
+	r.Run("run-shell", "stty -icanon -echo <"+tty)
 	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
 	assert.Len(t, b.received(), 1)
 }
@@ -164,11 +164,11 @@ func TestS20_PasswordPromptGetsNothing(t *testing.T) {
 	// The usual prompt, on a terminal that does not echo.
 	a := r.adopted("Ben", "--cooked", "--reply", "none")
 	tty := r.Fact(a.pane, "#{pane_tty}")
-	r.Run("run-shell", "stty -F "+tty+" -echo")
+	r.Run("run-shell", "stty -echo <"+tty)
 	id := r.post(a, "hello")
 	r.waitFor("held", func() bool { return r.last(id) == "held: terminal does not echo (a password prompt?)" })
 	r.stays(func() bool { return len(a.bytes()) == 0 })
-	r.Run("run-shell", "stty -F "+tty+" echo")
+	r.Run("run-shell", "stty echo <"+tty)
 	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
 }
 

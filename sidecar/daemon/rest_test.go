@@ -51,7 +51,7 @@ func TestQ14_RestAfterAChat(t *testing.T) {
 }
 
 // rests waits for a stretch of some seconds in which the sidecar looks at the panes of a chat no more than once a
-// second each.
+// second each, on average.
 func (r *rig) rests(chat message.Chat, panes int) {
 	r.t.Helper()
 	looks := func() int {

@@ -154,8 +154,8 @@ func TestS27_AndAPersonIsTold(t *testing.T) {
 	assert.Equal(t, []string{oneLine("hello")}, tia.received())
 }
 
-// An answer may end in a question, fill the screen, or have rows far up that look like choices, and a person may
-// take a turn in between: the conversation goes on.
+// An answer may end in a question, fill the screen, or have rows far up that look like choices: the conversation goes
+// on. It does so after a turn of a person too, unless the answer to that ends in a question, which may hold a message.
 func TestS27_AnswersThatAsk(t *testing.T) {
 	t.Parallel()
 	world := newRig(t)

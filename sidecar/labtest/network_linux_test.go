@@ -51,7 +51,8 @@ func TestNetwork_loopbackAlone(t *testing.T) {
 		got <- string(data)
 	}()
 	if c, err := net.Dial("tcp", n.listener.Addr().String()); err == nil {
-		// A listener of another program may have the same port out here.
+		// A listener of another program may have the same port out here. Its words must not arrive inside.
+		_, _ = c.Write([]byte("from outside"))
 		c.Close()
 	}
 	out, err := inside("bash", "-c", "echo hello > /dev/tcp/127.0.0.1/"+port).CombinedOutput()
