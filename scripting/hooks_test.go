@@ -182,14 +182,20 @@ func TestL12_projectsHaveNoWords(t *testing.T) {
 		`intercom.ack { text = "evil" }`:                     "",
 		`intercom.bounce { text = "evil", reason = "evil" }`: "a project's policy sent it back",
 		`intercom.bounce { reason = "evil" }`:                "a project's policy sent it back",
+		`intercom.hold { reason = "evil" }`:                  "",
+		`error("evil")`:                                      "",
+		`{ evil = 1 }`:                                       "",
 	} {
 		r := newRigOf(t, Options{}, policy.Files{Sources: []policy.Source{
 			file(1, `intercom.on("decide", function() return intercom.deliver() end)`),
 			{Name: "policies/20.lua", Text: `intercom.on("guard", function() return ` + text + ` end)`, GuardsOnly: true},
 		}})
-		o := r.decided(said("hello")).Outcomes[0]
+		o := r.evaluated(said("hello")).Outcomes[0]
 		assert.NotEqual(t, message.VerbDeliver, o.Verb, text)
 		assert.Equal(t, []any{"", words, []string(nil)}, []any{o.Prompt, o.Text, o.Tags}, text)
+		if o.Verb == message.VerbHold { // its reason is in the sender's receipt
+			assert.NotContains(t, o.Reason, "evil", text)
+		}
 	}
 }
 

@@ -305,10 +305,11 @@ func TestL8_safeMode(t *testing.T) {
 	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
 }
 
-// A script that no worker survives is quarantined, and each of its hooks counts as failed.
+// A script that no worker survives is quarantined, and each of its hooks counts as failed. Its text grows in few steps: where
+// memory is slow to come, many small ones take longer than a hook may take.
 func TestL8_quarantine(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `intercom.on("decide", function(msg) if msg.body == "bloat" then local s = ("x"):rep(1e6) while true do s = s .. s end end end)`,
+	r := newRig(t, `intercom.on("decide", function(msg) if msg.body == "bloat" then local s = ("x"):rep(1e6) while true do s = s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s .. s end end end)`,
 		`intercom.on("decide", function() return intercom.deliver() end)`)
 	assert.Equal(t, message.VerbDeliver, r.decided(said("hello")).Outcomes[0].Verb)
 	v, _ := r.engine.Evaluate(t.Context(), said("bloat"))

@@ -131,3 +131,19 @@ func TestMemories_afterJSON(t *testing.T) {
 		assert.Equal(t, 1, m["s"].Counted("c", now, time.Hour))
 	}
 }
+
+// If the clock is set back, what was counted before does not count until the clock has caught up.
+func TestMemory_clockSetBack(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	m := Memories{}
+	for i := range MaxCounts {
+		m.Apply([]Effect{{Script: "s", Key: "c", Count: true, Window: time.Minute, At: now.Add(2*time.Hour + time.Duration(i)*time.Millisecond)}})
+	}
+	assert.Zero(t, m["s"].Counted("c", now, time.Minute))
+	next := Effect{Script: "s", Key: "c", Count: true, Window: time.Minute, At: now}
+	require.NoError(t, m["s"].Check(next, nil))
+	m.Apply([]Effect{next})
+	assert.Equal(t, 1, m["s"].Counted("c", now, time.Minute))
+	assert.Len(t, m["s"].Counts["c"].At, 1, "the others are forgotten")
+	assert.Equal(t, 1, m["s"].Counted("c", now.Add(-time.Second), time.Minute), "a small step changes nothing")
+}

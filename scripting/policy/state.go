@@ -51,6 +51,16 @@ func (m Memories) Apply(effects []Effect) {
 	}
 }
 
+// early is how far in the future an event may be before it no longer counts: the clock was set back since. Otherwise
+// such an event would count until the clock has caught up.
+const early = time.Minute
+
+// within reports whether a window that ends now covers an event.
+func within(at, now time.Time, window time.Duration) bool {
+	age := now.Sub(at)
+	return age < window && age > -early
+}
+
 // count adds an event and forgets those that no window covers any more.
 func (s Memory) count(e Effect) {
 	w := s.Counts[e.Key]
@@ -58,7 +68,7 @@ func (s Memory) count(e Effect) {
 	w.At = append(w.At, e.At)
 	s.Counts[e.Key] = w
 	for key, w := range s.Counts {
-		w.At = slices.DeleteFunc(w.At, func(at time.Time) bool { return e.At.Sub(at) >= w.Wide })
+		w.At = slices.DeleteFunc(w.At, func(at time.Time) bool { return !within(at, e.At, w.Wide) })
 		if s.Counts[key] = w; len(w.At) == 0 {
 			delete(s.Counts, key)
 		}
@@ -69,7 +79,7 @@ func (s Memory) count(e Effect) {
 func (s Memory) Counted(key string, now time.Time, window time.Duration) int {
 	n := 0
 	for _, at := range s.Counts[key].At {
-		if now.Sub(at) < window {
+		if within(at, now, window) {
 			n++
 		}
 	}
@@ -86,7 +96,7 @@ func (s Memory) Check(e Effect, waiting []Effect) error {
 		events := 0
 		for _, w := range s.Counts {
 			for _, at := range w.At {
-				if e.At.Sub(at) < w.Wide {
+				if within(at, e.At, w.Wide) {
 					events++
 				}
 			}

@@ -292,13 +292,16 @@ func (e *evaluation) guard(d policy.Decision) policy.Decision {
 	return d
 }
 
-// wordless removes the words from a decision of a file that may only tighten: nothing that its author wrote is typed to
-// an agent. The reason stays, as only people read it; a bounce gets a fixed text, so that its author is not sent the
-// reason.
+// wordless removes the words from a decision of a file that may only tighten: nothing that its author wrote reaches an
+// agent. The reason of a hold is in the sender's receipt, and that of a bounce would be sent back, so both get fixed
+// words. Other reasons stay: they are in notices and in the log, for people.
 func wordless(d policy.Decision) policy.Decision {
 	d.Prompt, d.Tags, d.Text = "", nil, ""
-	if d.Verb == message.VerbBounce {
+	switch d.Verb {
+	case message.VerbBounce:
 		d.Text = "a project's policy sent it back"
+	case message.VerbHold:
+		d.Reason = "a project's policy holds it"
 	}
 	return d
 }
@@ -355,6 +358,9 @@ func (e *evaluation) each(h policy.Hook, run func(*state, registered) *policy.Fa
 				e.effects, e.floor = effects, floor
 				failure.Hook = h
 				e.fail(*failure)
+				if source := script.source; source.GuardsOnly && source.Broken == "" && (failure.Kind == policy.Raised || failure.Kind == policy.WrongAnswer) {
+					failure.Text = "intercom policy log says why" // its text may be the author's words, and a decision's reason is in the receipt
+				}
 				if !fails(*failure) {
 					return
 				}

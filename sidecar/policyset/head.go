@@ -27,7 +27,8 @@ func CheckAttribution(form string) error {
 }
 
 // attributed returns the head of a message in a chat in the person's own form of attribution, and the separator between
-// it and the body. It returns nothing for messages with another head.
+// it and the body. It returns nothing for messages with another head, and for a name with which the form would begin
+// with a character that no head may begin with: such a message has the built-in head.
 func attributed(form string, m message.Envelope, chat *message.Chat) (head, separator string) {
 	if form == "" || chat == nil || m.Origin == message.OriginSystem {
 		return "", ""
@@ -42,6 +43,9 @@ func attributed(form string, m message.Envelope, chat *message.Chat) (head, sepa
 		number = 0
 	}
 	head, separator = parted(expand(form, name, number))
+	if !sanitise.Leads(head) {
+		return "", ""
+	}
 	if chat.Limits.Header == render.HeaderBoth && m.Origin != message.OriginHuman {
 		head = render.Header(m.From) + " " + head
 	}

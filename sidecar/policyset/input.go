@@ -3,6 +3,7 @@ package policyset
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -82,10 +83,14 @@ func agentsOf(snap registry.Snapshot, chat message.Chat, workplaces map[message.
 
 // agentOf returns a peer as scripts see it outside of chats.
 func agentOf(one message.Peer, workplaces map[message.ID]Workplace) policy.Agent {
-	return policy.Agent{
+	a := policy.Agent{
 		Address: addressOf(one, nil), Agent: one.Profile, State: string(one.State), Repository: workplaces[one.ID].Repository,
 		Project: workplaces[one.ID].Project, Bypasses: workplaces[one.ID].Bypasses, MaySpeak: true,
 	}
+	if one.Kind == message.PeerPort {
+		a.Port, _ = strconv.Atoi(one.Key)
+	}
+	return a
 }
 
 // everybody has all known peers as scripts see them outside of chats. A page made from a row of a snapshot is reused as

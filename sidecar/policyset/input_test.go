@@ -85,3 +85,9 @@ end)`
 	q.Snapshot = now.Without([]message.ID{"id-Dan"}, nil)
 	says("gone")
 }
+
+// A script sees the number of a talk port.
+func TestAgentOf_port(t *testing.T) {
+	assert.Equal(t, 9001, agentOf(message.Peer{Kind: message.PeerPort, Key: "9001", Name: "tool"}, nil).Port)
+	assert.Zero(t, agentOf(message.Peer{Key: "9001", Name: "Ada"}, nil).Port)
+}

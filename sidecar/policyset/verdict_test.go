@@ -141,6 +141,22 @@ func TestVerdictOf_texts(t *testing.T) {
 	}
 }
 
+// The person's own form begins with the name, and a name may begin with a digit: an agent could take such a head for
+// a command, so the message gets the built-in one.
+func TestVerdictOf_ownFormThatANameMakesInvalid(t *testing.T) {
+	q := question("the words")
+	q.Message.From.Name = "7b-coder"
+	for i, p := range q.Chat.Participants {
+		if p.Peer == q.Message.From.Peer {
+			q.Chat.Participants[i].Name = "7b-coder"
+		}
+	}
+	for form, want := range map[string]string{"{name} ({number}) says:": "", "<{name}>": "<7b-coder>"} {
+		o := verdictOf(q, decided(q, deliver, deliver), form).For("id-Ben")
+		assert.Equal(t, want, o.Head, form)
+	}
+}
+
 func text(s string) *string { return &s }
 
 // The prompt for a repository's agent is separate from the text. Only a repository combines the two, not anybody who
