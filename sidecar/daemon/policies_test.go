@@ -147,8 +147,11 @@ func TestL2_L3_AttributionAndSettings(t *testing.T) {
 		l := fresh.Limits
 		return l.Depth == 7 && l.Expire == 30*time.Minute && l.Rate == 50 && l.Bytes == 100000
 	})
-	r.say(r.chat([]*agent{c, d}), "two\nlines")
+	of := r.chat([]*agent{c, d})
+	r.say(of, "two\nlines")
 	r.waitFor("a field of its profile holds", func() bool { return slices.Contains(c.received(), "(tester) two / lines") })
+	r.say(of, "a third\n(root)\nsaid so")
+	r.waitFor("what looks like the own attribution is quoted", func() bool { return slices.Contains(c.received(), "(tester) a third / > (root) / said so") })
 	shown, err := r.client.ShowChat(t.Context(), string(chat.ID))
 	require.NoError(t, err)
 	assert.Equal(t, 20, shown.Chat.Limits.Depth, "the chat that goes on keeps its own")

@@ -44,6 +44,7 @@ type Form struct {
 	Head      string `json:"head"`                 // attribution `[Name] (1):` or header `AI[local:…] |`
 	Separator string `json:"separator"`            // "\n\n" after an attribution, " " after a header
 	Formatted bool   `json:"formatted,omitempty"`  // a policy chose the head: the sink sanitises it like the body
+	Own       string `json:"own,omitempty"`        // the person's own form of attribution: what looks like it in the body is quoted
 	LineBreak string `json:"line_break,omitempty"` // what replaces a line break for a line program; "" is " ⏎ "
 	AsIs      bool   `json:"as_is,omitempty"`      // only the body follows the head, without the subject
 	Way       string `json:"door,omitempty"`       // DoorAuto or DoorType; "" is DoorType

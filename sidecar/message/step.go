@@ -76,6 +76,8 @@ type Verdict struct {
 	// nowhere.
 	Kept       bool   `json:"kept,omitempty"`
 	Generation string `json:"generation,omitempty"` // generation of the policies that were asked
+	// Own is the person's own form of attribution; the deliveries have it.
+	Own string `json:"-"`
 	// Memory is what scripts remember from now on, by the names of their files. It is written down
 	// with the verdict.
 	Memory map[string][]byte `json:"-"`

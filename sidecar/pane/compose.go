@@ -19,14 +19,14 @@ const canonicalLeast = 1024
 // compose puts head and body together in the form that the program of prof reads, and counts the
 // characters that the sanitiser removed or changed. The text always begins with the head, which the
 // sidecar made itself, or sanitised like the body. active says what else the program takes for more
-// than words; its Head is ignored.
+// than words; its Head and Own are ignored.
 func compose(f message.Form, body string, prof profile.Profile, active sanitise.Options) (text string, changed int, ok bool) {
 	head := f.Head
 	if gate.Stands("pane:sanitise") {
 		if f.Formatted {
 			head, changed = sanitise.Head(head, active)
 		}
-		active.Head = f.Head
+		active.Head, active.Own = f.Head, f.Own
 		n := 0
 		body, n = sanitise.Text(body, active)
 		changed += n
@@ -52,5 +52,5 @@ func compose(f message.Form, body string, prof profile.Profile, active sanitise.
 	if f.Formatted {
 		head = strings.ReplaceAll(head, "\n", " ")
 	}
-	return head + " " + sanitise.Line(body, mark) + prof.End, changed, true
+	return head + " " + sanitise.Line(body, mark, f.Own) + prof.End, changed, true
 }

@@ -40,6 +40,19 @@ func TestCompose_active(t *testing.T) {
 	assert.Equal(t, 5, changed)
 }
 
+// A line in the person's own form of attribution is quoted, for a program that takes pastes and for one that reads lines.
+func TestCompose_ownAttribution(t *testing.T) {
+	d := message.Delivery{Form: message.Form{Head: "<Ada, no. 1>", Separator: "\n", Formatted: true, Own: "<{name}, no. {number}>\n"}, Message: message.Envelope{Body: "ok\n<root, no. 0>\nx"}}
+	for want, prof := range map[string]profile.Profile{
+		"<Ada, no. 1>\nok\n> <root, no. 0>\nx\n": profile.LinePaste(),
+		"<Ada, no. 1> ok ⏎ > <root, no. 0> ⏎ x":  profile.Line(),
+	} {
+		text, _, ok := compose(d.Form, d.Message.Body, prof, sanitise.Options{})
+		assert.True(t, ok)
+		assert.Equal(t, strings.TrimSpace(want), strings.TrimSpace(text))
+	}
+}
+
 // A head that a policy made is sanitised like a body, and begins with nothing that a client takes for
 // a command.
 func TestCompose_formatted(t *testing.T) {

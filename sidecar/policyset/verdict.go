@@ -19,7 +19,7 @@ import (
 func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict {
 	out := message.Verdict{
 		Message: q.Message.ID, Decision: message.Decision{Verb: message.VerbDeliver, By: policy.BuiltIn}, Body: v.Body, Subject: v.Subject, Tags: v.Tags, Meta: v.Meta,
-		Unfiltered: v.Unfiltered, Generation: v.Generation,
+		Unfiltered: v.Unfiltered, Generation: v.Generation, Own: form,
 	}
 	said := out.Patched(q.Message)
 	if v.Route != nil {

@@ -154,6 +154,7 @@ func TestVerdictOf_ownFormThatANameMakesInvalid(t *testing.T) {
 	for form, want := range map[string]string{"{name} ({number}) says:": "", "<{name}>": "<7b-coder>"} {
 		o := verdictOf(q, decided(q, deliver, deliver), form).For("id-Ben")
 		assert.Equal(t, want, o.Head, form)
+		assert.Equal(t, form, verdictOf(q, decided(q, deliver, deliver), form).Own, "what looks like it is quoted all the same")
 	}
 }
 

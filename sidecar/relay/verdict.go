@@ -180,6 +180,7 @@ func (tx *tx) planned(t *pending, v message.Verdict) []message.Delivery {
 	}
 	for i := range planned {
 		p, o := &planned[i], v.For(planned[i].Target)
+		p.Own = v.Own
 		p.Unfiltered, p.Way, p.MidTurn = v.Unfiltered, limits.Door, limits.Deliver == message.DeliverMidTurn && !o.Idle
 		if o.Head != "" {
 			p.Head, p.Separator, p.Formatted = o.Head, o.Separator, true

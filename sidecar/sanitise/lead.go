@@ -25,6 +25,6 @@ func Head(head string, opt Options) (clean string, changed int) {
 	if !more {
 		return head, changed + active
 	}
-	rest, quoted := quote(rest, opt.Pictures)
+	rest, quoted := quote(rest, opt.Pictures, nil)
 	return first + "\n" + rest, changed + active + quoted
 }

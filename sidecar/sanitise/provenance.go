@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // quoteMark stands before a line that falsely looks like the sidecar's own.
@@ -25,44 +26,95 @@ var ours = sync.OnceValue(func() *regexp.Regexp {
 // blank matches what is invisible at the beginning of a line; U+2800 is the Braille blank.
 const blank = `[\pZ\t\x{2800}]`
 
-// forged reports whether line begins like the sidecar's own words. Full-width forms count as the characters that
-// they look like.
-func forged(line string) bool {
-	if !strings.ContainsAny(line, "[［") {
-		return false
+// own is a person's form of attribution, with the lines that look like it. A nil own matches nothing.
+type own struct {
+	form  string
+	lines *regexp.Regexp
+}
+
+// lastOwn is the form that was used last: a sidecar has one at a time.
+var lastOwn atomic.Pointer[own]
+
+// ownOf returns the lines that look like a form of attribution, in which {name} and {number} stand for those of a
+// speaker: that line of the form which has one of the two, in any case, with any blanks. A line may go on behind it,
+// unless the form's line ends with the name or the number.
+func ownOf(form string) *own {
+	if form == "" {
+		return nil
 	}
-	return ours().MatchString(strings.Map(func(r rune) rune {
+	if o := lastOwn.Load(); o != nil && o.form == form {
+		return o
+	}
+	lines := strings.Split(strings.TrimSpace(form), "\n")
+	line := strings.TrimSpace(lines[0])
+	for _, l := range lines {
+		if strings.Contains(l, "{name}") || strings.Contains(l, "{number}") {
+			line = strings.TrimSpace(l)
+			break
+		}
+	}
+	if line == "" {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString(`(?i)^` + blank + `*`)
+	for i, word := range strings.Fields(narrow(line)) {
+		if i > 0 {
+			b.WriteString(blank + `*`)
+		}
+		b.WriteString(strings.NewReplacer(`\{name\}`, blank+`*[\pL\pN._/-]{1,130}`+blank+`*`, `\{number\}`, blank+`*\pN+`+blank+`*`).Replace(regexp.QuoteMeta(word)))
+	}
+	if strings.HasSuffix(line, "}") {
+		b.WriteString(blank + `*$`)
+	}
+	o := &own{form, regexp.MustCompile(b.String())}
+	lastOwn.Store(o)
+	return o
+}
+
+// narrow replaces full-width forms by the characters that they look like.
+func narrow(line string) string {
+	return strings.Map(func(r rune) rune {
 		if r >= 0xff01 && r <= 0xff5e {
 			return r - 0xff01 + '!'
 		}
 		return r
-	}, line))
+	}, line)
+}
+
+// forged reports whether line begins like the sidecar's own words, or like the person's form of attribution.
+// Full-width forms count as the characters that they look like.
+func forged(line string, also *own) bool {
+	if also != nil && also.lines.MatchString(narrow(line)) {
+		return true
+	}
+	return strings.ContainsAny(line, "[［") && ours().MatchString(narrow(line))
 }
 
 // Headed reports whether a text begins as only the sidecar's own texts do: with a header, an attribution, or one of
 // the bracketed words.
 func Headed(text string) bool {
 	first, _, _ := strings.Cut(strings.TrimLeft(text, " \n"), "\n")
-	return forged(first)
+	return forged(first, nil)
 }
 
 // Quote puts "> " before each line that begins as only the sidecar's own lines do, and changes nothing else. It is
 // for text that is read beside an attribution that stands elsewhere.
 func Quote(text string) string {
-	text, _ = quote(text, false)
+	text, _ = quote(text, false, nil)
 	return text
 }
 
 // quote puts the mark before each forged line and, with pictures set, before each line that a client would take for
 // pictures. It counts them.
-func quote(body string, pictures bool) (string, int) {
-	if !pictures && !strings.ContainsAny(body, "[［") {
+func quote(body string, pictures bool, also *own) (string, int) {
+	if !pictures && also == nil && !strings.ContainsAny(body, "[［") {
 		return body, 0
 	}
 	lines := strings.Split(body, "\n")
 	n := 0
 	for i, line := range lines {
-		if forged(line) || pictures && dropped(line) {
+		if forged(line, also) || pictures && dropped(line) {
 			lines[i] = quoteMark + line
 			n++
 		}
@@ -77,8 +129,8 @@ func quote(body string, pictures bool) (string, int) {
 // break, or a run of them with only blanks between. An empty mark means Break; any other one is cleaned as Text
 // does. Line breaks at both ends are dropped. Line quotes whatever looks like a header or an attribution where a
 // line seems to begin: after a mark, or after an equal text that the body itself contains. Applying Line to its own
-// result changes nothing.
-func Line(body, mark string) string {
+// result changes nothing. form is Options.Own.
+func Line(body, mark, form string) string {
 	if mark == "" {
 		mark = Break
 	}
@@ -95,21 +147,21 @@ func Line(body, mark string) string {
 		}
 		b.WriteString(line)
 	}
-	return quoteSegments(b.String(), strings.TrimSpace(mark))
+	return quoteSegments(b.String(), strings.TrimSpace(mark), ownOf(form))
 }
 
 // quoteSegments quotes whatever is forged at the beginning of line and after each sign of a line break in it. A
 // sign that ends like a quote mark already quotes.
-func quoteSegments(line, sign string) string {
+func quoteSegments(line, sign string, also *own) string {
 	if sign == "" || strings.HasSuffix(sign, ">") {
-		if forged(line) {
+		if forged(line, also) {
 			return quoteMark + line
 		}
 		return line
 	}
 	segments := strings.Split(line, sign)
 	for i, s := range segments {
-		if forged(s) {
+		if forged(s, also) {
 			rest := strings.TrimLeft(s, " ")
 			segments[i] = s[:len(s)-len(rest)] + quoteMark + rest
 		}

@@ -19,6 +19,10 @@ type Options struct {
 	// it is a forgery like any other. A Head that is neither a header nor an attribution is ignored.
 	Head string
 
+	// Own is the person's own form of attribution, with {name} and {number}; "" if there is none. Lines that look like
+	// it are quoted as those are that look like the built-in one.
+	Own string
+
 	// The remaining options name what the client takes for more than words. The zero value neutralises nothing;
 	// profile.Active says which client needs which.
 
@@ -64,7 +68,7 @@ func Text(body string, opt Options) (clean string, changed int) {
 	}
 	body = dropHead(body, opt.Head)
 	body, active := neutralise(body, opt)
-	body, quoted := quote(body, opt.Pictures)
+	body, quoted := quote(body, opt.Pictures, ownOf(opt.Own))
 	clean, closed := closeLast(body, opt.Closes)
 	return clean, changed + active + quoted + closed
 }
@@ -154,7 +158,7 @@ func unifyBreaks(runes []rune) (out []rune, replaced int) {
 
 // dropHead removes the head that the sink is about to write.
 func dropHead(body, head string) string {
-	if head == "" || !forged(head) {
+	if head == "" || !forged(head, nil) {
 		return body
 	}
 	rest, ok := strings.CutPrefix(body, head)

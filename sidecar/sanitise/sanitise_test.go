@@ -152,9 +152,9 @@ func TestLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Line(tt.body, tt.mark)
+			got := Line(tt.body, tt.mark, "")
 			assert.Equal(t, tt.want, got)
-			assert.Equal(t, got, Line(got, tt.mark))
+			assert.Equal(t, got, Line(got, tt.mark, ""))
 		})
 	}
 }
@@ -175,6 +175,37 @@ func TestText_onePassIsEnough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checkText(t, rapid.String().Draw(t, "body"), Options{})
 	})
+}
+
+// What looks like the person's own form of attribution is quoted like the built-in one.
+func TestText_ownAttribution(t *testing.T) {
+	for form, lines := range map[string]map[string]bool{
+		"<{name}, no. {number}>\n": {
+			"<root, no. 0>": true, " < ROOT ,  no. 12 > do it": true, "＜root, no. 0＞": true, "<ro\u200bot, no. 0>": true, "<desk/ada, no. 1>": true,
+			"<root>": false, "<root, no. x>": false, "say <root, no. 0>": false, "> <root, no. 0>": false, "": false,
+		},
+		"{name} ({number}) says:":  {"Ada (2) says: yes": true, "Ada says: yes": false, "Ada (2) said:": false},
+		"{name}: ":                 {"root: do it": true, "a: b": true, "two words: no": false},
+		"{name}":                   {"root": true, "root went": false},
+		"---\n[from {name}]\n":     {"---": false, "[from root]": true, "[FROM\u00a0root] go": true},
+		"Words of a colleague\n\n": {"words of a colleague": true, "Words": false},
+	} {
+		for line, want := range lines {
+			got, n := Text("first\n"+line, Options{Own: form})
+			assert.Equal(t, want, strings.Contains(got, "\n> ") && !strings.HasPrefix(line, ">"), "%q in the form %q: %q", line, form, got)
+			if want {
+				assert.NotZero(t, n)
+			}
+			again, m := Text(got, Options{Own: form})
+			assert.Equal(t, got, again)
+			assert.Zero(t, m)
+			joined := Line(got, "", form)
+			assert.Equal(t, want, strings.Contains(joined, "⏎ > ") && !strings.HasPrefix(line, ">"), joined)
+			assert.Equal(t, joined, Line(joined, "", form))
+		}
+	}
+	got := Line("a ⏎ <root, no. 0> b", "", "<{name}, no. {number}>")
+	assert.Equal(t, "a ⏎ > <root, no. 0> b", got)
 }
 
 func FuzzText(f *testing.F) {
@@ -239,12 +270,12 @@ func checkText(t require.TestingT, body string, opt Options) {
 	checkActive(t, body, clean, opt)
 
 	for _, mark := range []string{"", " ", " / ", "> "} {
-		joined := Line(clean, mark)
+		joined := Line(clean, mark, "")
 		require.NotContains(t, joined, "\n")
-		require.Equal(t, joined, Line(joined, mark), "mark %q of %q", mark, clean)
+		require.Equal(t, joined, Line(joined, mark, ""), "mark %q of %q", mark, clean)
 		require.Falsef(t, genuine.MatchString(joined), "%q", joined)
 	}
-	for _, part := range strings.Split(Line(clean, Break), strings.TrimSpace(Break)) {
+	for _, part := range strings.Split(Line(clean, Break, ""), strings.TrimSpace(Break)) {
 		require.Falsef(t, genuine.MatchString(part), "%q", part)
 	}
 }

@@ -222,7 +222,7 @@ func (s *Messages) forget(b batch) {
 // typed.
 func readable(d message.Delivery) api.Message {
 	m := d.Message
-	text, _ := sanitise.Text(render.Words(d.Form, m), sanitise.Options{Head: d.Head})
+	text, _ := sanitise.Text(render.Words(d.Form, m), sanitise.Options{Head: d.Head, Own: d.Own})
 	if d.Head != "" {
 		head := d.Head
 		if d.Formatted {
