@@ -105,6 +105,18 @@ func TestMachine_anotherWitnessEndsATurn(t *testing.T) {
 		require.Len(t, ended, 1)
 		assert.True(t, ended[0].Whole())
 	})
+	t.Run("the clock was set back", func(t *testing.T) {
+		var m Machine
+		m.Rests(at, at)
+		feed(&m, Prompted, "ours")
+		feed(&m, Spoke, "words")
+		back := at.Add(-time.Hour)
+		assert.Empty(t, m.Rests(back, back).Ended)
+		assert.Empty(t, m.Tick(back.Add(idleGrace-1)).Ended)
+		ended := m.Tick(back.Add(idleGrace)).Ended
+		require.Len(t, ended, 1)
+		assert.Equal(t, "words", ended[0].Words)
+	})
 	t.Run("what was no prompt begins no turn for ever", func(t *testing.T) {
 		var m Machine
 		m.Rests(at, at)

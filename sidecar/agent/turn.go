@@ -396,6 +396,9 @@ func (m *Machine) Due() (time.Time, bool) {
 // Tick ends an open turn once the agent has been idle for long enough, by its status or by another witness.
 func (m *Machine) Tick(now time.Time) Outcome {
 	var out Outcome
+	if m.heard.After(now) { // the clock was set back since: the turn would stay open until it has caught up
+		m.heard = now
+	}
 	if due, ok := m.Due(); ok && !now.Before(due) {
 		m.open.Abandoned = m.writes
 		m.unmarked(&out, !m.live)

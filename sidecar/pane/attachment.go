@@ -131,8 +131,9 @@ func (p *Pane) sweep() {
 		return
 	}
 	p.littered = false
-	dir, of := p.desk(), p.attachmentsOf()
-	if _, err := errand(p, func() (any, error) { return nil, removeAttachments(dir, of, p.clock.now()) }); err != nil {
+	who, bound, of, now := p.account.who, p.account.bound, p.attachmentsOf(), p.clock.now()
+	if _, err := errand(p, func() (any, error) { return nil, removeAttachments(who.Desk(bound), of, now) }); err != nil {
+		p.littered = true // they are removed at a later look
 		p.log.Warn("remove files", "pane", p.session.Pane, "err", err)
 	}
 }

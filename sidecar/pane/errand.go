@@ -29,8 +29,8 @@ func errand[T any](p *Pane, do func() (T, error)) (out T, err error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		defer func() { <-p.errands }()
 		out, err := do()
+		<-p.errands // first: the pane may begin the next errand at once
 		done <- result{out, err}
 	}()
 	late := time.NewTimer(errandFor)
