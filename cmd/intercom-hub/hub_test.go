@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/hub"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
 )
@@ -220,6 +221,53 @@ func TestN5_refusedWithAHint(t *testing.T) {
 	cancel()
 	assert.Zero(t, <-done)
 }
+
+// The credentials are kept nowhere: they are printed although the hub is slow to take them, and that they could not be
+// printed is an error.
+func TestAdd_credentialsAreNotLost(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "hub")
+	h, err := hub.Open(dir)
+	require.NoError(t, err)
+	add := func(name string, out io.Writer, more ...string) (code int, errs string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		var e bytes.Buffer
+		args := append([]string{"add", name, "--dir", dir}, more...)
+		code = run(ctx, env{Args: args, Stdout: out, Stderr: &e, Getenv: func(string) string { return "" }})
+		return code, e.String()
+	}
+	for _, more := range [][]string{nil, {"--json"}} {
+		name := fmt.Sprint("full-", len(more))
+		code, errs := add(name, full{}, more...)
+		assert.Equal(t, 1, code, more)
+		assert.Contains(t, errs, "print the credentials of "+name+": no space left on device")
+		assert.Contains(t, errs, "hint: intercom-hub revoke "+name+" --dir ")
+	}
+	require.NoError(t, h.Say(hub.Serving{Listen: "127.0.0.1:4222", Applied: "old"}))
+	serves, err := h.Begin(t.Context())
+	require.NoError(t, err)
+	defer serves.Release()
+	for _, more := range [][]string{nil, {"--json"}} {
+		var out bytes.Buffer
+		code, errs := add(fmt.Sprint("slow-", len(more)), &out, more...)
+		assert.Equal(t, 1, code, more)
+		assert.Contains(t, errs, "the hub has not applied the change yet")
+		text := out.Bytes()
+		if more != nil {
+			var r added
+			require.NoError(t, json.Unmarshal(text, &r))
+			text = []byte(r.Credentials)
+		}
+		_, err = link.ParseCredentials(text)
+		assert.NoError(t, err, "%v: %s", more, out.String())
+	}
+}
+
+// full is a file on a full disk.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // Two hubs would write into the same files.
 func TestN4_oneHubADirectory(t *testing.T) {

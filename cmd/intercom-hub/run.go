@@ -178,16 +178,9 @@ them at once.`,
 			}
 			c, seed, err := h.Add(args[0], time.Now())
 			if errors.Is(err, hub.ErrKnown) {
-				of := ""
-				if a.dir != "" {
-					of = " --dir " + strconv.Quote(a.dir)
-				}
-				return refuse(1, fmt.Sprintf("intercom-hub revoke %s%s first, if its credentials were lost", strings.ToLower(args[0]), of), "%w", err)
+				return refuse(1, a.revokeLine(strings.ToLower(args[0]))+" first, if its credentials were lost", "%w", err)
 			}
 			if err != nil {
-				return err
-			}
-			if err := a.applied(cmd.Context(), h); err != nil {
 				return err
 			}
 			r := added{Computer: c, Credentials: string(link.Format(seed, ca))}
@@ -195,15 +188,31 @@ them at once.`,
 				r.URL = s.URL()
 			}
 			if a.json {
-				return a.printJSON(r)
+				err = a.printJSON(r)
+			} else {
+				_, err = io.WriteString(a.Stdout, r.Credentials)
 			}
-			fmt.Fprint(a.Stdout, r.Credentials)
+			if err != nil {
+				return refuse(1, a.revokeLine(c.Name)+", then add it again", "print the credentials of %s: %w", c.Name, err)
+			}
+			// Only now: they are kept nowhere, and waiting may fail.
+			if err := a.applied(cmd.Context(), h); err != nil || a.json {
+				return err
+			}
 			if r.URL != "" && !s.Reachable() {
 				fmt.Fprintln(a.Stderr, "intercom-hub: note: the hub listens on this machine alone; others reach it with --listen 0.0.0.0:4222")
 			}
 			return nil
 		},
 	}
+}
+
+// revokeLine returns the command that takes away the access of a computer.
+func (a *app) revokeLine(name string) string {
+	if a.dir == "" {
+		return "intercom-hub revoke " + name
+	}
+	return "intercom-hub revoke " + name + " --dir " + strconv.Quote(a.dir)
 }
 
 func (a *app) list() *cobra.Command {

@@ -44,7 +44,7 @@ Two computers without a service that others can reach: intercom link ssh HOST.`,
   intercom link add raspi
   intercom link ssh raspi.local`,
 		Args: a.onlyCommands,
-		RunE: do(a, func(cmd *cobra.Command, _ []string) (linkAdded, error) { return a.addComputer(cmd.Context(), dir, "") }, a.showLine),
+		RunE: a.adds(&dir),
 	}
 	cmd.PersistentFlags().StringVar(&dir, "dir", "", "`DIRECTORY` of the hub; else ~/.local/state/intercom-hub")
 	cmd.AddCommand(a.linkAdd(&dir), a.linkJoin(), a.linkSSH(), a.linkEnd(&dir))
@@ -70,14 +70,43 @@ and intercom-hub revoke NAME takes the access away.
 This computer joins its hub as well, if it has not joined one.`,
 		Example: `  intercom link add raspi`,
 		Args:    between(1, 1, "a name for the other computer"),
-		RunE: do(a, func(cmd *cobra.Command, args []string) (linkAdded, error) {
-			return a.addComputer(cmd.Context(), *dir, args[0])
-		}, a.showLine),
+		RunE:    a.adds(dir),
 	}
 }
 
-func (a *app) showLine(r linkAdded) {
-	a.say("%s", r.Line)
+// adds makes a command's function out of addComputer. The line is kept nowhere: it is printed before anything else that
+// may fail.
+func (a *app) adds(dir *string) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.ran = true
+		defer a.still(cmd.CommandPath())()
+		h, err := a.hubHere(*dir)
+		if err != nil {
+			return err
+		}
+		r, joined, err := a.addComputer(h, strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		if a.json {
+			err = a.printJSON(r)
+		} else {
+			_, err = fmt.Fprintln(a.Stdout, r.Line)
+		}
+		if err != nil {
+			return api.Errorf(api.CodeFailed, "print the line for %s: %w", r.Computer, err).WithHint("intercom-hub revoke %s, then add it again", r.Computer)
+		}
+		if !a.json {
+			a.noteAdded(r)
+		}
+		if joined != nil {
+			return joined
+		}
+		return applied(cmd.Context(), h)
+	}
+}
+
+func (a *app) noteAdded(r linkAdded) {
 	if r.Here != nil {
 		a.note("this computer has joined as %s", r.Here.Computer)
 		a.noteSetting(*r.Here)
@@ -99,37 +128,32 @@ func (a *app) hubHere(dir string) (h hub.Hub, err error) {
 }
 
 // addComputer gives a computer access to the hub; without a name it gets the first free one.
-func (a *app) addComputer(ctx context.Context, dir, name string) (r linkAdded, err error) {
-	h, err := a.hubHere(dir)
-	if err != nil {
-		return r, err
-	}
+// If it has access and only this computer could not join, that is joined.
+func (a *app) addComputer(h hub.Hub, name string) (r linkAdded, joined, err error) {
 	s, runs, err := h.Serving()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return r, api.Errorf(api.CodeFailed, "no hub has run on this computer").WithHint("start one: intercom-hub --listen 0.0.0.0:4222 (make install, in a checkout, installs it); or intercom link ssh HOST")
+		return r, nil, api.Errorf(api.CodeFailed, "no hub has run on this computer").WithHint("start one: intercom-hub --listen 0.0.0.0:4222 (make install, in a checkout, installs it); or intercom link ssh HOST")
 	case err != nil:
-		return r, api.Errorf(api.CodeFailed, "%w", err)
+		return r, nil, api.Errorf(api.CodeFailed, "%w", err)
 	case !s.Reachable():
-		return r, api.Errorf(api.CodeFailed, "the hub listens on %s, which no other computer reaches", s.Listen).WithHint("start it with --listen 0.0.0.0:4222; or intercom link ssh HOST")
+		return r, nil, api.Errorf(api.CodeFailed, "the hub listens on %s, which no other computer reaches", s.Listen).WithHint("start it with --listen 0.0.0.0:4222; or intercom link ssh HOST")
 	}
 	if name == "" {
 		if name, err = freeComputer(h); err != nil {
-			return r, err
+			return r, nil, err
 		}
 	}
 	i, err := invite(h, name, s.URL())
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	r = linkAdded{Computer: i.Name, URL: i.URL, Line: "intercom link join " + i.String()}
-	if r.Here, err = a.joinOwn(h, s); err != nil {
-		return r, err
-	}
+	r.Here, joined = a.joinOwn(h, s)
 	if !runs {
 		a.note("the hub is not running: start intercom-hub")
 	}
-	return r, applied(ctx, h)
+	return r, joined, nil
 }
 
 func applied(ctx context.Context, h hub.Hub) error {
@@ -204,7 +228,10 @@ func (a *app) joinOwn(h hub.Hub, s hub.Serving) (*linkJoined, error) {
 		return nil, api.Errorf(api.CodeFailed, "%w", err)
 	}
 	r, err := a.join(i, "")
-	return &r, err
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
 }
 
 // credsFile is the file with this computer's credentials, in its configuration directory.

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,6 +83,61 @@ func TestN4_linkAddAndJoin(t *testing.T) {
 	assert.Contains(t, errs, "has joined already")
 	assert.Contains(t, errs, "rm ~/.config/intercom/link.creds")
 }
+
+// The line is kept nowhere: it is printed although the hub is slow to learn of the computer, or this one cannot join; and
+// that it could not be printed is an error.
+func TestLinkAdd_theLineIsNotLost(t *testing.T) {
+	t.Parallel()
+	desk := newLinkHome(t)
+	h, err := hub.Open(filepath.Join(desk.dir, ".local", "state", "intercom-hub"))
+	require.NoError(t, err)
+	require.NoError(t, h.Say(hub.Serving{Listen: "0.0.0.0:4222", Hosts: []string{"192.0.2.7"}, Applied: "old"}))
+	add := func(out io.Writer, args ...string) (code int, errs string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		var e strings.Builder
+		code = run(ctx, env{
+			Args: append([]string{"link", "add"}, args...), Stdin: strings.NewReader(""), Stdout: out, Stderr: &e,
+			Getenv: func(name string) string { return map[string]string{"HOME": desk.dir}[name] },
+		})
+		return code, e.String()
+	}
+	for name, args := range map[string][]string{"full": {"full"}, "full-json": {"full-json", "--json"}} {
+		code, errs := add(fullDisk{}, args...)
+		assert.Equal(t, 1, code, name)
+		assert.Contains(t, errs, "print the line for "+name+": no space left on device")
+		assert.Contains(t, errs, "hint: intercom-hub revoke "+name)
+	}
+	serves, err := h.Begin(t.Context())
+	require.NoError(t, err)
+	defer serves.Release()
+	var out strings.Builder
+	code, errs := add(&out, "slow")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "the hub has not applied the change yet")
+	assert.Contains(t, out.String(), "intercom link join ")
+	out.Reset()
+	_, errs = add(&out, "slow-json", "--json")
+	assert.Contains(t, errs, "the hub has not applied the change yet")
+	var r linkAdded
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &r))
+	assert.Contains(t, r.Line, "intercom link join ")
+
+	// The directory of its credentials cannot be made.
+	require.NoError(t, os.RemoveAll(filepath.Join(desk.dir, ".config")))
+	require.NoError(t, os.Symlink(filepath.Join(desk.dir, "none", "none"), filepath.Join(desk.dir, ".config")))
+	require.NoError(t, h.Revoke(ownName(), false))
+	out.Reset()
+	code, errs = add(&out, "other")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "intercom: error: mkdir ")
+	assert.Contains(t, out.String(), "intercom link join ")
+}
+
+// fullDisk is a file on a full disk.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // A token that was cut off, changed, or made to inject code into init.lua is refused, and nothing is written.
 func TestN5_tokensOfOthers(t *testing.T) {
