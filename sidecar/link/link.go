@@ -424,6 +424,7 @@ func (c Config) Check() error {
 // this computer, or for a person who allows them.
 func dial(config Config) (urls string, options []nats.Option, err error) {
 	var all []string
+	plain := false
 	for one := range strings.SplitSeq(config.NATS, ",") {
 		one = strings.TrimSpace(one)
 		u, err := url.Parse(one)
@@ -432,7 +433,7 @@ func dial(config Config) (urls string, options []nats.Option, err error) {
 		}
 		switch u.Scheme {
 		case "unix":
-			if len(all) > 0 || !filepath.IsAbs(u.Path) || u.Host != "" {
+			if strings.Contains(config.NATS, ",") || !filepath.IsAbs(u.Path) || u.Host != "" {
 				return "", nil, fmt.Errorf("%q: unix:// names one absolute path, and no other server", redacted(one))
 			}
 			// Whoever forwards the socket is trusted to know the other end, as ssh does.
@@ -443,6 +444,7 @@ func dial(config Config) (urls string, options []nats.Option, err error) {
 		default:
 			return "", nil, fmt.Errorf("%q: a NATS server is reached by nats://, tls:// or unix://", redacted(one))
 		}
+		plain = plain || u.Scheme != "tls"
 		if !loopback(u.Hostname()) && !config.Insecure {
 			if u.Scheme != "tls" {
 				return "", nil, &InsecureError{redacted(one), plainText}
@@ -452,6 +454,9 @@ func dial(config Config) (urls string, options []nats.Option, err error) {
 			}
 		}
 		all = append(all, one)
+	}
+	if plain && !config.Insecure {
+		options = append(options, nats.IgnoreDiscoveredServers()) // it may name others, which would be reached in plain text
 	}
 	return strings.Join(all, ","), options, nil
 }

@@ -44,6 +44,17 @@ func TestN5_BeyondThisComputer(t *testing.T) {
 	}
 }
 
+// A unix socket is the only server: whatever else is named would be dialled through it.
+func TestN5_AUnixSocketIsTheOnlyServer(t *testing.T) {
+	t.Parallel()
+	for _, one := range []string{"unix:///a.sock,tls://hub:4222", "tls://hub:4222,unix:///a.sock", "unix:///a.sock,unix:///b.sock"} {
+		for _, insecure := range []bool{false, true} {
+			config := link.Config{Name: "a", NATS: one, Creds: "/x", Insecure: insecure}
+			assert.ErrorContains(t, config.Check(), "and no other server", one)
+		}
+	}
+}
+
 // Nor does a sidecar dial one, whoever has written its init.lua.
 func TestN5_NothingIsDialled(t *testing.T) {
 	t.Parallel()
