@@ -65,7 +65,7 @@ func (e *AwayError) Error() string {
 func (e *AwayError) Unwrap() error { return e.Err }
 
 // Ask asks another computer a question on behalf of a session here, and reads the answer into out. Errors:
-// ErrNotLinked, AwayError, RemoteError, those of ctx.
+// ErrNotLinked, AwayError, RemoteError, nats.ErrMaxPayload, those of ctx.
 func (l *Link) Ask(ctx context.Context, token, op string, from Session, body, out any) error {
 	l.init()
 	lf := l.current()
@@ -94,6 +94,9 @@ func (l *Link) Ask(ctx context.Context, token, op string, from Session, body, ou
 	defer lf.waits.remove(q.ID)
 	m.Reply = unheard(lf.token, q.ID)
 	err = lf.conn.PublishMsg(m)
+	if errors.Is(err, nats.ErrMaxPayload) { // nothing was sent, and the computer may well be here
+		return fmt.Errorf("the question to computer %q is too large for the server between the computers: %w", token, err)
+	}
 	var answered []byte
 	asked := false
 	if err == nil {
@@ -201,7 +204,14 @@ func (l *Link) answer(ctx context.Context, lf *life, m *nats.Msg) {
 	if id == "" || op == opFate {
 		return // nobody waits for an answer
 	}
-	if err := l.publish(lf, answerSubject(token, string(id), lf.token), r); err != nil {
+	subject := answerSubject(token, string(id), lf.token)
+	err = l.publish(lf, subject, r)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		l.refusal(token, "an answer to its question", err)
+		r = reply{Error: &RemoteError{Text: "the answer is too large for the server between the computers", Hint: "ask for less"}}
+		err = l.publish(lf, subject, r)
+	}
+	if err != nil {
 		l.refusal(token, "an answer to its question", err)
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,6 +57,43 @@ func TestAskFates_aSlowComputer(t *testing.T) {
 	require.NoError(t, l.life.conn.Flush())
 	require.NoError(t, l.askFates(t.Context(), "b", true))
 	assert.Equal(t, message.Submitted, l.open[one].state)
+}
+
+// A question or an answer that the server does not carry is said to be too large, and at once.
+func TestAsk_tooLargeForTheServer(t *testing.T) {
+	t.Parallel()
+	srv, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true, MaxPayload: 64 << 10})
+	require.NoError(t, err)
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	require.True(t, srv.ReadyForConnections(time.Minute))
+	a, its := asking(t)
+	b, _ := asking(t)
+	a.life.conn, b.life.conn = dialHere(t, srv), dialHere(t, srv)
+	b.life.token, b.life.id, b.life.began = "b", its, time.Now().Add(-time.Minute)
+	b.known["a"] = &known{Name: "a", Key: a.life.id.public, Seen: time.Now(), present: true}
+	b.Answer("much", func(context.Context, string, message.Peer, []byte) (any, error) {
+		return strings.Repeat("x", 100<<10), nil
+	})
+	for _, l := range []*Link{a, b} {
+		_, err := l.listen(t.Context(), l.life)
+		require.NoError(t, err)
+		require.NoError(t, l.life.conn.Flush())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out string
+	err = a.Ask(ctx, "b", "much", Session{}, nil, &out)
+	var told *RemoteError
+	require.ErrorAs(t, err, &told)
+	assert.Contains(t, told.Text, "the answer is too large")
+	assert.Equal(t, "ask for less", told.Hint)
+
+	err = a.Ask(ctx, "b", "much", Session{}, strings.Repeat("x", 100<<10), &out)
+	require.ErrorIs(t, err, nats.ErrMaxPayload)
+	assert.ErrorContains(t, err, `the question to computer "b" is too large`)
+	var away *AwayError
+	assert.NotErrorAs(t, err, &away)
 }
 
 // asking returns the link of computer a, and the identity of computer b, which is here.
