@@ -93,7 +93,11 @@ func call[Q, R any](ctx context.Context, c *Client, op Op[Q, R], req Q) (reply R
 		return reply, err
 	}
 	defer body.Close()
-	if err := json.NewDecoder(io.LimitReader(body, maxReply)).Decode(&reply); err != nil {
+	bounded := &io.LimitedReader{R: body, N: maxReply + 1}
+	if err := json.NewDecoder(bounded).Decode(&reply); err != nil {
+		if bounded.N <= 0 {
+			return reply, Errorf(CodeFailed, "the reply has more than %d MiB", maxReply>>20).WithHint("ask for less, for example with --limit")
+		}
 		return reply, c.lost(ctx, err)
 	}
 	return reply, nil
