@@ -101,7 +101,7 @@ func (a *app) monitor(ctx context.Context, list repository.Enabled, d repository
 	defer cancel()
 	for {
 		served := list.Served(d.Path)
-		if served == on && (d.PID() > 0) == on {
+		if served == on && (!on || d.PID() > 0) { // after a crash its PIDFile stays
 			return nil
 		}
 		select {
