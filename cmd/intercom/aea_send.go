@@ -136,6 +136,11 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 	if n := utf8.RuneCountInString(m.Subject); n > aea.LongSubject {
 		a.warn(fmt.Sprintf("the subject has %d characters; more than %d are hard to scan", n, aea.LongSubject))
 	}
+	if list, err := a.enabled(); err == nil && here.Path != "" {
+		// Before anybody can see the message: its answer may come even if this process ends now. The log has a second
+		// record, since the sandbox of an agent may not let it write here.
+		_ = list.NoteSent(here.Path, m.ID)
+	}
 	name, err := to.Put(m, f.descriptor)
 	if err != nil {
 		return r, aeaError(err)
@@ -150,9 +155,6 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 	if here.Path != "" {
 		if err := here.Log(m.Time, "Sent", m.ID, fmt.Sprintf("%s (%s) %s", m.To.ID, m.To.Path, name)); err != nil {
 			a.warn(err.Error())
-		}
-		if list, err := a.enabled(); err == nil {
-			_ = list.NoteSent(here.Path, m.ID) // a second record; the sandbox of an agent may not let it write there
 		}
 	}
 	return aeaSent{"sent", m.ID, to.File(name), m.From, m.To}, nil

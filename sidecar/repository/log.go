@@ -91,17 +91,19 @@ const searched = 1 << 20
 func (d Dir) Sent(id string) bool { return d.logged("Sent", id) }
 
 // NoteSent notes that a message with that id was sent from a repository. When the notes have twice the length that
-// is searched, it drops what is not. The caller has the answers locked, so that nobody else writes notes meanwhile.
+// is searched, it drops what is not. The notes are locked meanwhile: sidecars and commands write them.
 func (e Enabled) NoteSent(path, id string) error {
-	f, err := own.OpenFile(e.sentLog(path), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	notes := &answerLog{path: e.sentLog(path)}
+	f, err := notes.lock()
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = atomicfile.MkdirAll(e.Dir, 0o700); err == nil {
-			f, err = own.OpenFile(e.sentLog(path), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+			f, err = notes.lock()
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("sent from %q: %w", path, err)
 	}
+	defer release(f)
 	text := word(id) + "\n"
 	if torn(f) {
 		text = "\n" + text
@@ -111,7 +113,7 @@ func (e Enabled) NoteSent(path, id string) error {
 		_, latest, _ := strings.Cut(lastOf(f), "\n")
 		err = atomicfile.Write(e.sentLog(path), []byte(latest), 0o600)
 	}
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // Sent reports whether a message with that id was sent from a repository, according to its log or to NoteSent.
