@@ -275,6 +275,12 @@ func (a *app) aeaArchive(dir *string) *cobra.Command {
 			}
 			r.Repository = d.Path
 			r.Archived, err = d.Archive(time.Now().Add(-age))
+			if err != nil && len(r.Archived) > 0 { // they are moved all the same
+				if a.json {
+					return r, errors.Join(a.printJSON(r), aeaError(err))
+				}
+				a.showArchived(r)
+			}
 			return r, aeaError(err)
 		}, a.showArchived),
 	}

@@ -145,7 +145,7 @@ func answersLast(all []Found) []Found {
 }
 
 // Archive moves processed messages that were written before a given time into .aea/archive, with their markers.
-// It returns their names.
+// It returns their names. The error names those that cannot be moved.
 func (d Dir) Archive(before time.Time) ([]string, error) {
 	all, err := d.list(foreign.ListMany) // archiving is the way out if there are more than List can list
 	if err != nil {
@@ -156,13 +156,14 @@ func (d Dir) Archive(before time.Time) ([]string, error) {
 		if !e.Processed || !e.Time.Before(before) {
 			continue
 		}
-		if err := d.archive(e.Name); err != nil {
-			return moved, err
+		if failed := d.archive(e.Name); failed != nil {
+			err = errors.Join(err, failed)
+			continue
 		}
 		moved = append(moved, e.Name)
 	}
 	if len(moved) > 0 {
-		err = errors.Join(atomicfile.SyncDir(d.at()), atomicfile.SyncDir(d.at(archived)))
+		err = errors.Join(err, atomicfile.SyncDir(d.at()), atomicfile.SyncDir(d.at(archived)))
 	}
 	return moved, err
 }

@@ -63,3 +63,26 @@ func TestA46_Thread(t *testing.T) {
 	_, err = Thread("00000000", []Dir{a, b})
 	require.ErrorContains(t, err, `"00000000" begins or ends the ids of several messages`)
 }
+
+// A message that the archive has already stays where it is, and keeps no other from being archived.
+func TestArchive_goesOnAfterOneThatIsThere(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	put := func(when time.Time) string {
+		name := aea.FileName(when, "claude-a", "", 1)
+		drop(t, d, name, `{"message_type":"update","message":{"body":"x"}}`)
+		require.NoError(t, d.Mark(name))
+		return name
+	}
+	first := put(at)
+	_, err := d.Archive(time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, first, put(at))
+	second := put(at.Add(time.Minute))
+	moved, err := d.Archive(time.Now().Add(time.Hour))
+	require.ErrorContains(t, err, first)
+	assert.NotContains(t, err.Error(), second)
+	assert.Equal(t, []string{second}, moved)
+	assert.FileExists(t, d.at(archived, processed, second))
+	assert.FileExists(t, d.File(first))
+}
