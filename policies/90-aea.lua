@@ -124,7 +124,9 @@ intercom.on("guard", function(msg, ctx)
   if not protocol[msg.type] or msg.origin == "human" then return end
   local of = config(msg, ctx)
   if not of then return end
-  if of.max_age and msg.age > of.max_age then
+  -- msg.age counts from when the sidecar took it; a file may have waited long before that.
+  local sent = tonumber(msg.meta.aea_time or "")
+  if of.max_age and (msg.age > of.max_age or sent and ctx.now - sent > of.max_age) then
     return intercom.hold { reason = "older than agent-config.yaml allows", notify = "status" }
   end
   local condition = matches(of.approve, msg)

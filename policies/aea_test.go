@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -182,6 +183,13 @@ func TestAEA_fileGuards(t *testing.T) {
 	in.Message.Meta = map[string]string{"topic": "code-structure"}
 	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb)
 
+	for when, want := range map[time.Time]message.Verb{
+		noon.Add(-8 * 24 * time.Hour): message.VerbHold, noon.Add(-time.Hour): message.VerbDeliver, noon.Add(8 * 24 * time.Hour): message.VerbDeliver,
+	} {
+		in.Message.Meta = map[string]string{"topic": "code-structure", "aea_time": strconv.FormatInt(when.Unix(), 10)}
+		assert.Equal(t, want, r.decided(in).Outcomes[0].Verb, "written %s, taken now", when)
+	}
+	in.Message.Meta = map[string]string{"topic": "code-structure", "aea_time": strconv.FormatInt(noon.Add(8*24*time.Hour).Unix(), 10)}
 	in.Now = noon.Add(24*time.Hour + time.Second)
 	assert.Equal(t, message.VerbHold, r.decided(in).Outcomes[0].Verb, "too old, and nothing is thrown away")
 	in.Message.Origin = message.OriginHuman

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 	metaThread = "aea_conversation"
 	metaAgent  = "aea_agent" // the author's agent, as the message claims
 	metaFrom   = "aea_from"  // the author's repository, as the message claims
+	metaTime   = "aea_time"  // when it was written, as it claims: seconds since 1970
 )
 
 // MetaPrompt is the key under which policies write what the agent is told to do with a message. The message's
@@ -302,6 +304,9 @@ func (b *box) envelope(j *job) message.Envelope {
 		ID: j.our, From: message.Address{Peer: from}, To: []message.Address{{Peer: b.peer.ID}}, Type: m.Type, Priority: m.Priority,
 		Subject: plain.Beginning(m.Subject, message.MaxSubject), Body: m.Text(), RequiresResponse: m.RequiresResponse(), Trust: message.TrustUnverified,
 		Meta: map[string]string{metaFile: j.file, metaID: m.ID, metaThread: m.Thread, metaAgent: m.From.ID, metaFrom: m.From.Path, MetaPrompt: "", "topic": m.Topic, "category": m.Category},
+	}
+	if !m.Time.IsZero() {
+		e.Meta[metaTime] = strconv.FormatInt(m.Time.Unix(), 10)
 	}
 	if known {
 		e.Trust = message.TrustRegister
