@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
@@ -146,7 +150,8 @@ const (
 	registryPause    = time.Millisecond
 )
 
-// Add writes an agent's entry, in place of an earlier one. Everything else stays as it is.
+// Add writes an agent's entry, in place of an earlier one. Everything else stays as it is. A file in which that
+// cannot be done, such as one in flow style, is not changed at all.
 func (r Registry) Add(one Registered) error {
 	return r.alone(func(r Registry) error { return r.add(one) })
 }
@@ -177,8 +182,15 @@ func (r Registry) add(one Registered) error {
 		if key, _, is := strings.Cut(strings.TrimSpace(line), ":"); begun && !added && indent <= 2 && is && !strings.HasPrefix(key, "#") { // another begins
 			out, added = append(out, entry...), true
 		}
-		if !begun && strings.HasPrefix(line, "agents:") {
+		if value, is := strings.CutPrefix(line, "agents:"); is && !begun {
+			value, note, noted := strings.Cut(value, "#")
+			if !slices.Contains([]string{"", "{}", "null", "~"}, strings.TrimSpace(value)) {
+				return r.otherForm(one.ID)
+			}
 			line, begun = "agents:", true
+			if noted {
+				line += " #" + note
+			}
 		}
 		out = append(out, line)
 	}
@@ -188,7 +200,46 @@ func (r Registry) add(one Registered) error {
 	if !added {
 		out = append(out, entry...)
 	}
-	return atomicfile.Write(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
+	if now := []byte(strings.Join(out, "\n") + "\n"); !keeps(text, now, one.ID) {
+		return r.otherForm(one.ID)
+	}
+	return r.write(out)
+}
+
+func (r Registry) otherForm(id string) error {
+	return fmt.Errorf("registry: %q does not list agents below \"agents:\", indented by 2, as AEA does: "+
+		"%q is not added, so that none is lost: add it by hand", r.Path, id)
+}
+
+// keeps reports whether a YAML text has all that an earlier one had, except for that agent's entry. Of a text that
+// was no YAML, as AEA's script writes it, add has kept each line.
+func keeps(before, after []byte, id string) bool {
+	var was, is struct {
+		Agents map[any]any
+		More   map[string]any `yaml:",inline"`
+	}
+	if err := yaml.Unmarshal(before, &was); err != nil {
+		_, isYAML := errors.AsType[*yaml.TypeError](err)
+		return !isYAML
+	}
+	if yaml.Unmarshal(after, &is) != nil {
+		return false
+	}
+	ours := func(key, _ any) bool { return fmt.Sprint(key) == id }
+	maps.DeleteFunc(was.Agents, ours)
+	n := len(is.Agents)
+	maps.DeleteFunc(is.Agents, ours)
+	same := func(a, b any) bool { return reflect.DeepEqual(a, b) }
+	return n > len(is.Agents) && maps.EqualFunc(was.Agents, is.Agents, same) && maps.EqualFunc(was.More, is.More, same)
+}
+
+// write replaces the file, and keeps its mode.
+func (r Registry) write(lines []string) error {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(r.Path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return atomicfile.Write(r.Path, []byte(strings.Join(lines, "\n")+"\n"), mode)
 }
 
 // Disable marks the agent of that repository as not enabled. If the name belongs to another repository's agent,
@@ -214,7 +265,7 @@ func (r Registry) disable(id, path string) error {
 		entry = append(entry, line)
 	}
 	out = append(out, disabled(entry, id, path)...)
-	return atomicfile.Write(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
+	return r.write(out)
 }
 
 // disabled returns an entry as it stands in the list, but not enabled if it is of an agent of that repository.

@@ -55,3 +55,42 @@ func TestRegistry_byALinkAndAtOnce(t *testing.T) {
 	_, ok := r.Find("agent-0")
 	assert.False(t, ok)
 }
+
+// A list of agents in a form that is not ours to change stays as it is, and the error says so. One that is
+// changed keeps its mode.
+func TestRegistry_addLosesNothing(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		text  string
+		added bool
+	}{
+		"flow style":          {"agents: {a: {path: /a}, b: {path: /b}}\n", false},
+		"indented by 4":       {"agents:\n    a:\n        path: /a\n", false},
+		"quoted":              {"\"agents\":\n  a:\n    path: /a\n", false},
+		"flow style, no YAML": {"agents: {a: {path: /a}\n", false},
+		"empty":               {"agents: {}\n", true},
+		"nothing yet":         {"version: 1\nagents: ~ # none\n", true},
+		"ours":                {"agents: # mine\n  a:\n    path: /a\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := Registry{Path: filepath.Join(t.TempDir(), "agents.yaml")}
+			require.NoError(t, os.WriteFile(r.Path, []byte(one.text), 0o600))
+			err := r.Add(Registered{ID: "ada", Path: "/src/one"})
+			if one.added {
+				require.NoError(t, err)
+				_, ok := r.Find("ada")
+				assert.True(t, ok)
+				require.NoError(t, r.Disable("ada", "/src/one"))
+			} else {
+				require.ErrorContains(t, err, "by hand")
+				text, err := os.ReadFile(r.Path)
+				require.NoError(t, err)
+				assert.Equal(t, one.text, string(text))
+			}
+			info, err := os.Stat(r.Path)
+			require.NoError(t, err)
+			assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		})
+	}
+}
