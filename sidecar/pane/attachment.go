@@ -23,8 +23,9 @@ import (
 // is named after session and delivery, so that a later life types, and looks for, the same line:
 //
 //	composed ──► written ──permitted──► typed ──► … ──► the turn is over: removed
-//	                │
-//	                └ held: the file could not be written
+//	   │            │
+//	   │            └ held: the file could not be written
+//	   └ held: the file system does not answer where the file may stand
 //
 // Nothing keeps account of these files. Whenever the pane rests, with nothing of ours under way or
 // unanswered, no file of its session is of use to anybody, and the texts that still wait are written
@@ -81,9 +82,13 @@ func (p *Pane) compose(d message.Delivery) (one part, ok bool) {
 }
 
 // attach makes a part name a file in place of its words. It leaves the part as it is if the agent has
-// no place for files, or would take the file's name for more than a name.
+// no place for files, or would take the file's name for more than a name. If the place cannot be found out now,
+// the part is unplaced.
 func (p *Pane) attach(one *part, words string) {
-	dir := p.desk()
+	dir, err := p.desk()
+	if err != nil {
+		one.unplaced = err
+	}
 	if dir == "" {
 		return
 	}
@@ -138,14 +143,15 @@ func (p *Pane) sweep() {
 	}
 }
 
-// desk returns the directory for the session's files, "" for none.
-func (p *Pane) desk() string {
+// desk returns the directory for the session's files, "" for none. An error says that it cannot be found out now.
+func (p *Pane) desk() (string, error) {
 	who, bound := p.account.who, p.account.bound
 	dir, err := errand(p, func() (string, error) { return who.Desk(bound), nil })
 	if err != nil {
 		p.log.Warn("find the directory for files", "pane", p.session.Pane, "err", err)
+		return "", fmt.Errorf("find the directory for files of %q: %w", p.session.Pane, err)
 	}
-	return dir
+	return dir, nil
 }
 
 // removeAttachments removes those attachments in a directory whose names begin with of, as a

@@ -48,6 +48,7 @@ type part struct {
 	sanitised int    // characters that the sanitiser removed or changed
 	witness   string // of evidence; "" is the screen
 	file      attachment
+	unplaced  error // why it is not known whether a file takes the place of its words, and which; nil: it is
 }
 
 // enters is how often Enter is pressed at most. It is pressed once more only if the one before is

@@ -67,11 +67,12 @@ func (s Submitted) at() time.Time {
 
 // claim lets the deliveries of an earlier life wait for their answers, once it is known in what form
 // an agent was told of them. If the agent's skills change what is typed and were not read yet, claim
-// does nothing yet, unless it must.
+// does nothing yet, unless it must. It leaves those in whose place a file was named, if it is not known which.
 func (p *Pane) claim(now time.Time, must bool) {
 	if a := p.account; len(p.inherited) == 0 || !must && a.prof.Active.Skills && a.setup.now(now) == nil {
 		return
 	}
+	var unplaced []Submitted
 	for _, one := range p.inherited {
 		d := one.Delivery
 		if d.Door == message.DoorMCP {
@@ -84,11 +85,14 @@ func (p *Pane) claim(now time.Time, must bool) {
 		} else {
 			part, ok = p.compose(d)
 		}
-		if ok {
+		switch {
+		case part.unplaced != nil:
+			unplaced = append(unplaced, one)
+		case ok:
 			p.answers = append(p.answers, asked{id: d.ID, text: part.text, at: one.at(), typed: one.at()})
 		}
 	}
-	p.inherited = nil
+	p.inherited = unplaced
 }
 
 // catchUp tells the turns that ended before we came and answer something of ours.

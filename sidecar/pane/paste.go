@@ -135,7 +135,7 @@ func (c *core) writesOn(f found, now time.Time) bool {
 // gather returns what goes into the next paste: the first delivery that waits and, where the
 // program takes a paste as one entry, as many of those behind it as fit. A delivery that can never
 // be typed here fails at once. A text that would break the frame by which an unknown program's
-// composer is recognised waits.
+// composer is recognised waits, and so does one for which a file has to be placed that cannot be placed now.
 func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 	size := 0
 	for _, d := range slices.Clone(c.queue) {
@@ -144,6 +144,9 @@ func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 		}
 		d.Bare = d.Bare && c.bares(d.Delivery)
 		one, ok := c.compose(d.Delivery)
+		if one.unplaced != nil {
+			return parts, append(acts, c.unfiled(now, d.ID, one.unplaced)...) // what is behind it waits for its turn
+		}
 		why := cmp.Or(tooLong(len(one.text)+1, f.sight, c.prof), tooTall(one.text, f.sight, c.prof))
 		if !ok {
 			why = message.NothingToType
@@ -186,13 +189,16 @@ func (s filing) step(c *core, now time.Time, e event) (stage, []act) {
 		next := asking{plan: s.plan}
 		return next, next.ask()
 	}
-	var acts []act
-	first := c.waiting(s.parts[0].d.ID)
-	if first != nil && first.held != message.FileUnwritten {
-		acts = append(acts, notify{fmt.Sprintf("a long message for %s is waiting, since it cannot be put into a file: %v", c.name, laid.err)})
-	}
 	c.again.refused(now, c.prof.Quiet)
-	return resting{}, append(acts, c.hold(now, s.parts[0].d.ID, message.FileUnwritten, "")...)
+	return resting{}, c.unfiled(now, s.parts[0].d.ID, laid.err)
+}
+
+// unfiled holds a delivery whose text cannot be put into a file, and tells a person why.
+func (c *core) unfiled(now time.Time, id message.ID, err error) (acts []act) {
+	if w := c.waiting(id); w != nil && w.held != message.FileUnwritten {
+		acts = append(acts, notify{fmt.Sprintf("a long message for %s is waiting, since it cannot be put into a file: %v", c.name, err)})
+	}
+	return append(acts, c.hold(now, id, message.FileUnwritten, "")...)
 }
 
 // ask asks for permission for the next part.
