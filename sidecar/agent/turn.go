@@ -309,7 +309,7 @@ func (m *Machine) unmarked(out *Outcome, past bool) {
 
 // end closes the open turn and reports it in out, unless it is empty.
 func (m *Machine) end(out *Outcome, e Event) {
-	m.open.Ended = later(m.heard, e.At)
+	m.open.Ended = later(later(m.open.Began, m.heard), e.At)
 	t := m.snapshot()
 	t.Open = false
 	m.open = nil
@@ -396,7 +396,7 @@ func (m *Machine) Due() (time.Time, bool) {
 // Tick ends an open turn once the agent has been idle for long enough, by its status or by another witness.
 func (m *Machine) Tick(now time.Time) Outcome {
 	var out Outcome
-	if m.heard.After(now) { // the clock was set back since: the turn would stay open until it has caught up
+	if m.heard.After(now) { // the clock was set back since
 		m.heard = now
 	}
 	if due, ok := m.Due(); ok && !now.Before(due) {

@@ -130,16 +130,22 @@ func (p *Pane) clear(s sight) {
 	p.sweep()
 }
 
-// sweep removes the files that the session has left, whoever may still want them.
+// sweep removes the files that the session has left, whoever may still want them. If the file system does not
+// answer, they are left to a later look.
 func (p *Pane) sweep() {
 	if !p.littered {
 		return
 	}
 	p.littered = false
-	who, bound, of, now := p.account.who, p.account.bound, p.attachmentsOf(), p.clock.now()
-	if _, err := errand(p, func() (any, error) { return nil, removeAttachments(who.Desk(bound), of, now) }); err != nil {
-		p.littered = true // they are removed at a later look
+	dir, err := p.desk()
+	if err != nil {
+		p.littered = true
+		return
+	}
+	of := p.attachmentsOf()
+	if _, err := errand(p, func() (any, error) { return nil, removeAttachments(dir, of, p.clock.now()) }); err != nil {
 		p.log.Warn("remove files", "pane", p.session.Pane, "err", err)
+		p.littered = errors.Is(err, errNoAnswer)
 	}
 }
 
@@ -152,6 +158,16 @@ func (p *Pane) desk() (string, error) {
 		return "", fmt.Errorf("find the directory for files of %q: %w", p.session.Pane, err)
 	}
 	return dir, nil
+}
+
+// finished returns the name that a file of atomicfile will have once it is written; any other name as it is.
+func finished(name string) string {
+	if rest, hidden := strings.CutPrefix(name, "."); hidden {
+		if i := strings.LastIndexByte(rest, '.'); i >= 0 && strings.HasSuffix(rest[:i], attachmentEnd) {
+			return rest[:i]
+		}
+	}
+	return name
 }
 
 // removeAttachments removes those attachments in a directory whose names begin with of, as a
@@ -169,7 +185,7 @@ func removeAttachments(dir, of string, now time.Time) error {
 	}
 	left := 0
 	for _, one := range all {
-		name := one.Name()
+		name := finished(one.Name())
 		if !strings.HasPrefix(name, attachmentName) || !strings.HasSuffix(name, attachmentEnd) || !one.Type().IsRegular() {
 			left++
 			continue
@@ -179,7 +195,7 @@ func removeAttachments(dir, of string, now time.Time) error {
 			left++
 			continue
 		}
-		if removeErr := os.Remove(filepath.Join(dir, name)); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
+		if removeErr := os.Remove(filepath.Join(dir, one.Name())); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
 			err = errors.Join(err, removeErr)
 		}
 	}

@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -90,4 +91,52 @@ func TestLate_theAnswerToALongText(t *testing.T) {
 	require.Len(t, l.turns, 1)
 	assert.Equal(t, []message.ID{"a"}, l.turns[0].Answers)
 	assert.Empty(t, l.told)
+}
+
+// Files that cannot be removed, since the file system owes an answer, are removed later.
+func TestSweep_onceTheFileSystemAnswers(t *testing.T) {
+	t.Parallel()
+	p, _, _ := atRest()
+	file := filepath.Join(p.withDesk(t), p.attachmentsOf()+"a"+attachmentEnd)
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	p.littered = true
+	p.errands <- struct{}{}
+	p.sweep()
+	require.FileExists(t, file)
+	<-p.errands
+	p.sweep()
+	assert.NoFileExists(t, file)
+	assert.False(t, p.littered)
+}
+
+// A file that was being written when the sidecar was killed has a temporary name. It is removed like the one that
+// it would have become.
+func TestRemoveAttachments_thoseHalfWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const of = attachmentName + "mine-"
+	for name, old := range map[string]bool{
+		of + "a.txt": false, "." + of + "a.txt.123456": false, ".intercom-other-a.txt.123456": true,
+		".intercom-other-b.txt.123456": false, "intercom-other-b.txt": false, "." + of + "a.md": false, of + "a.txt.123456": false,
+		"." + of + "a.txt": false, ".somebody.txt.123456": true,
+	} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		if old {
+			require.NoError(t, os.Chtimes(path, noon, noon.Add(-attachmentKept)))
+		} else {
+			require.NoError(t, os.Chtimes(path, noon, noon))
+		}
+	}
+	require.NoError(t, removeAttachments(dir, of, noon))
+	all, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var left []string
+	for _, one := range all {
+		left = append(left, one.Name())
+	}
+	assert.Equal(t, []string{
+		".intercom-mine-a.md", ".intercom-mine-a.txt", ".intercom-other-b.txt.123456", ".somebody.txt.123456",
+		"intercom-mine-a.txt.123456", "intercom-other-b.txt",
+	}, left)
 }

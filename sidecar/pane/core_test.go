@@ -488,6 +488,8 @@ func rowsOfAnEarlierLife() []row {
 		{"which is not to be", recalling{found: line(), was: spotOf(false), asked: one}, coreOf("a"), 0, permitted{err: message.ErrEnded}, "resting", ""},
 		{"the composer is covered", resting{}, left(), 0, sighted(line(marked(names(false)), barred(message.CopyMode))), "resting", "hold: " + string(message.CopyMode)},
 		{"its transcript is being read", resting{}, left(), 0, sighted(agentic(marked(names(false)), func(f *found) { f.told = false })), "resting", ""},
+		{"its skills are being read", resting{}, left(), 0, sighted(agentic(marked(names(false)), func(f *found) { f.prepared = false })), "resting", ""},
+		{"they cannot be", resting{}, left(), 0, sighted(agentic(marked(names(false)), func(f *found) { f.prepared, f.unreadable = false, true })), "recalling", "recall"},
 		{"it was pasted, and has not shown", again(false), nil, 0, recalled{found: line()}, "pasted", ""},
 		{"it stands", again(false), nil, 0, recalled{found: line(whole)}, "permitting", rendered},
 		{"it stands, covered", again(false), nil, 0, recalled{found: line(whole, barred(message.CopyMode))}, "composed", "held: " + string(message.CopyMode) + ", our text stands in the composer"},

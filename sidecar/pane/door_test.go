@@ -332,18 +332,6 @@ func TestG6_NotBegun(t *testing.T) {
 	assert.Empty(t, p.handed)
 }
 
-// If the file system still owes an answer, the session's files are removed later.
-func TestSweep_notBegun(t *testing.T) {
-	p, _, _ := atRest()
-	p.littered = true
-	p.errands <- struct{}{}
-	p.sweep()
-	assert.True(t, p.littered)
-	<-p.errands
-	p.sweep()
-	assert.False(t, p.littered)
-}
-
 // Messages for a version that did not record what it was handed are typed, and a person is told, once.
 func TestG1_FailedVersionIsShut(t *testing.T) {
 	p, s, d := atRest()

@@ -30,7 +30,7 @@ func errand[T any](p *Pane, do func() (T, error)) (out T, err error) {
 	done := make(chan result, 1)
 	go func() {
 		out, err := do()
-		<-p.errands // first: the pane may begin the next errand at once
+		<-p.errands // before the answer, since another errand may follow it at once
 		done <- result{out, err}
 	}()
 	late := time.NewTimer(errandFor)

@@ -127,6 +127,8 @@ func (s recalling) claim(c *core, now time.Time) (stage, []act) {
 	switch {
 	case len(parts) == 0, f.bar == "" && f.tells && !f.told: // what it took before we came is being read
 		return resting{}, nil
+	case f.bar == "" && !f.prepared && !f.unreadable: // it is not known yet which words were altered
+		return resting{}, nil
 	case slices.ContainsFunc(parts, func(one part) bool { return one.unplaced != nil }): // nobody knows what was typed
 		return resting{}, nil
 	case f.bar != "": // what covers the composer proves nothing about it
