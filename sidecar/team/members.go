@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -175,7 +177,11 @@ func (d Dir) change(how func([]entry) ([]entry, error)) error {
 		if text, err = indented(all); err != nil {
 			return err
 		}
-		return atomicfile.Write(d.at(configName), text, 0o644)
+		mode := fs.FileMode(0o644)
+		if info, err := os.Lstat(d.at(configName)); err == nil {
+			mode = info.Mode().Perm()
+		}
+		return atomicfile.Write(d.at(configName), text, mode)
 	}()
 	if err != nil {
 		return fmt.Errorf("config of team %q: %w", d.Path, err)

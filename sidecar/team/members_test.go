@@ -129,3 +129,15 @@ func TestMembers_inParallel(t *testing.T) {
 	assert.Len(t, c.Members, 8)
 	assert.Equal(t, 8, strings.Count(c.String(), "(r): shutdown"))
 }
+
+// A config.json that only its owner may read stays so.
+func TestEnlist_keepsTheMode(t *testing.T) {
+	t.Parallel()
+	d := Dir{Path: t.TempDir()}
+	require.NoError(t, d.Make())
+	require.NoError(t, os.WriteFile(d.at(configName), []byte(`{"team_name":"x","members":[]}`), 0o600))
+	require.NoError(t, d.Enlist("bob", "dev"))
+	info, err := os.Stat(d.at(configName))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
