@@ -21,6 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -332,4 +333,26 @@ func TestInbox_whoeverDecidedHasGone(t *testing.T) {
 	_, err := s.carryOut(ctx, ada, api.DecideRequest{ID: "m", Choice: api.ChoiceApprove, Sure: true}, d, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []relay.Request{relay.DecideHeld{By: ada, Message: "m", Verb: message.VerbDeliver}}, r.all)
+}
+
+// A teammate whose team cannot be used is not started, and a start that fails leaves no new .team.
+func TestTeam_SpawnChecksTheTeamFirst(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	k.Callers = &Callers{Person: "ada", Relay: k.relay, Tmux: itself{}, Log: slog.New(slog.DiscardHandler)}
+	starts := 0
+	k.Sessions = &whileStarting{meanwhile: func() { starts++ }}
+	dir := t.TempDir()
+	bob := api.SpawnRequest{Dir: dir, Name: "bob", Role: "dev"}
+	_, err := k.Spawn(t.Context(), api.Caller{PID: os.Getpid()}, bob)
+	require.ErrorContains(t, err, "nothing is started")
+	require.Equal(t, 1, starts)
+	assert.NoDirExists(t, filepath.Join(dir, team.Folder))
+
+	require.NoError(t, os.Mkdir(filepath.Join(dir, team.Folder), 0o700))
+	require.NoError(t, os.Chmod(filepath.Join(dir, team.Folder), 0o777))
+	_, err = k.Spawn(t.Context(), api.Caller{PID: os.Getpid()}, bob)
+	require.ErrorContains(t, err, "can be written by everybody")
+	assert.Equal(t, 1, starts)
+	assert.DirExists(t, filepath.Join(dir, team.Folder))
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -109,24 +111,33 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 		return api.Spawned{}, err
 	}
 	seat := relay.Seat{Dir: d.Path, Name: req.Name, Role: req.Role, RequirePlan: req.RequirePlan || s.Policies.teamSettings().RequirePlan}
+	_, err = team.Open(d.Path)
+	made := errors.Is(err, fs.ErrNotExist)
+	if err := d.Make(); err != nil { // before the start: nobody could seat what was started
+		return api.Spawned{}, err
+	}
+	unmake := func() {
+		if made {
+			_ = os.Remove(filepath.Join(d.Path, team.Folder)) // only if it is still empty
+		}
+	}
 	started, err := s.Sessions.Start(ctx, from, api.StartSessionRequest{
 		Dir: d.Path, Agent: req.Agent, Command: req.Command, As: req.As, Title: req.Name, Message: welcome(seat, req.Prompt),
 		Seat: &message.StartSeat{Dir: seat.Dir, Name: seat.Name, Role: seat.Role, RequirePlan: seat.RequirePlan},
 	})
 	if err != nil {
+		unmake()
 		return api.Spawned{}, err
 	}
 	spawned := api.Spawned{Status: string(started.Status), Session: started.Session, Why: started.Why}
 	if started.Status == api.StartHeld {
+		unmake()
 		spawned.Text = fmt.Sprintf("Spawning '%s' waits for a person's approval", req.Name)
 		return spawned, nil
 	}
 	spawned.Text = fmt.Sprintf("Spawned '%s' (role: %s)", req.Name, req.Role)
 	if seat.RequirePlan {
 		spawned.Note = heldBy(req.Name, started.Session)
-	}
-	if err := d.Make(); err != nil {
-		return api.Spawned{}, err
 	}
 	if _, err := s.Relay.Do(ctx, relay.TakeSeat{By: by, Seat: seat, Peer: started.Session.ID}); err != nil {
 		if one, ok := s.Relay.Snapshot().Peer(started.Session.ID); !ok || one.Ended != nil {
