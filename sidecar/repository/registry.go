@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
@@ -200,7 +197,7 @@ func (r Registry) add(one Registered) error {
 	if !added {
 		out = append(out, entry...)
 	}
-	if now := []byte(strings.Join(out, "\n") + "\n"); !keeps(text, now, one.ID) {
+	if now := []byte(strings.Join(out, "\n") + "\n"); !aea.KeepsAgents(text, now, one.ID) {
 		return r.otherForm(one.ID)
 	}
 	return r.write(out)
@@ -209,28 +206,6 @@ func (r Registry) add(one Registered) error {
 func (r Registry) otherForm(id string) error {
 	return fmt.Errorf("registry: %q does not list agents below \"agents:\", indented by 2, as AEA does: "+
 		"%q is not added, so that none is lost: add it by hand", r.Path, id)
-}
-
-// keeps reports whether a YAML text has all that an earlier one had, except for that agent's entry. Of a text that
-// was no YAML, as AEA's script writes it, add has kept each line.
-func keeps(before, after []byte, id string) bool {
-	var was, is struct {
-		Agents map[any]any
-		More   map[string]any `yaml:",inline"`
-	}
-	if err := yaml.Unmarshal(before, &was); err != nil {
-		_, isYAML := errors.AsType[*yaml.TypeError](err)
-		return !isYAML
-	}
-	if yaml.Unmarshal(after, &is) != nil {
-		return false
-	}
-	ours := func(key, _ any) bool { return fmt.Sprint(key) == id }
-	maps.DeleteFunc(was.Agents, ours)
-	n := len(is.Agents)
-	maps.DeleteFunc(is.Agents, ours)
-	same := func(a, b any) bool { return reflect.DeepEqual(a, b) }
-	return n > len(is.Agents) && maps.EqualFunc(was.Agents, is.Agents, same) && maps.EqualFunc(was.More, is.More, same)
 }
 
 // write replaces the file, and keeps its mode.
