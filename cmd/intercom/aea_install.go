@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -80,7 +81,12 @@ came with git clone does nothing until you run this. An agent cannot.`,
 				return r, nil
 			}
 			if !ok || one.Path != d.Path {
-				if err := registry.Add(repository.Registered{ID: own.ID, Path: d.Path, Description: "AEA-enabled repository"}); err != nil {
+				err := registry.Add(repository.Registered{ID: own.ID, Path: d.Path, Description: "AEA-enabled repository"})
+				if form, ok := errors.AsType[*repository.FormError](err); ok { // the repository is enabled all the same
+					r.Warning = strings.TrimPrefix(r.Warning+"; "+form.Error(), "; ")
+					return r, nil
+				}
+				if err != nil {
 					return r, err
 				}
 			}

@@ -101,7 +101,10 @@ func (a *app) monitor(ctx context.Context, list repository.Enabled, d repository
 	defer cancel()
 	for {
 		served := list.Served(d.Path)
-		if served == on && (!on || d.PID() > 0) { // after a crash its PIDFile stays
+		if !on && !served {
+			return list.Unsay(d)
+		}
+		if on && served && d.PID() > 0 {
 			return nil
 		}
 		select {

@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hub"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
@@ -94,10 +95,10 @@ func (a *app) adds(dir *string) func(*cobra.Command, []string) error {
 			_, err = fmt.Fprintln(a.Stdout, r.Line)
 		}
 		if err != nil {
-			return api.Errorf(api.CodeFailed, "print the line for %s: %w", r.Computer, err).WithHint("intercom-hub revoke %s, then add it again", r.Computer)
+			return api.Errorf(api.CodeFailed, "print the line for %s: %w", r.Computer, err).WithHint("%s, then add it again", revokes(r.Computer, *dir))
 		}
 		if !a.json {
-			a.noteAdded(r)
+			a.noteAdded(r, *dir)
 		}
 		if joined != nil {
 			return joined
@@ -106,12 +107,20 @@ func (a *app) adds(dir *string) func(*cobra.Command, []string) error {
 	}
 }
 
-func (a *app) noteAdded(r linkAdded) {
+// revokes returns the command that takes away the access of a computer to the hub in dir.
+func revokes(computer, dir string) string {
+	if dir == "" {
+		return "intercom-hub revoke " + computer
+	}
+	return "intercom-hub revoke " + computer + " --dir " + plaintext.ShellWord(dir)
+}
+
+func (a *app) noteAdded(r linkAdded, dir string) {
 	if r.Here != nil {
 		a.note("this computer has joined as %s", r.Here.Computer)
 		a.noteSetting(*r.Here)
 	}
-	a.note("run that line on the other computer; intercom-hub revoke %s undoes it", r.Computer)
+	a.note("run that line on the other computer; %s undoes it", revokes(r.Computer, dir))
 }
 
 // hubHere opens the hub whose files are on this computer.
@@ -127,8 +136,8 @@ func (a *app) hubHere(dir string) (h hub.Hub, err error) {
 	return h, nil
 }
 
-// addComputer gives a computer access to the hub; without a name it gets the first free one.
-// If it has access and only this computer could not join, that is joined.
+// addComputer gives a computer access to the hub; without a name it gets the first free one. joined is why this
+// computer could not join the hub itself; the other one has access all the same.
 func (a *app) addComputer(h hub.Hub, name string) (r linkAdded, joined, err error) {
 	s, runs, err := h.Serving()
 	switch {

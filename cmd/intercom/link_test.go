@@ -89,7 +89,8 @@ func TestN4_linkAddAndJoin(t *testing.T) {
 func TestLinkAdd_theLineIsNotLost(t *testing.T) {
 	t.Parallel()
 	desk := newLinkHome(t)
-	h, err := hub.Open(filepath.Join(desk.dir, ".local", "state", "intercom-hub"))
+	dir := filepath.Join(desk.dir, ".local", "state", "intercom-hub")
+	h, err := hub.Open(dir)
 	require.NoError(t, err)
 	require.NoError(t, h.Say(hub.Serving{Listen: "0.0.0.0:4222", Hosts: []string{"192.0.2.7"}, Applied: "old"}))
 	add := func(out io.Writer, args ...string) (code int, errs string) {
@@ -102,11 +103,14 @@ func TestLinkAdd_theLineIsNotLost(t *testing.T) {
 		})
 		return code, e.String()
 	}
-	for name, args := range map[string][]string{"full": {"full"}, "full-json": {"full-json", "--json"}} {
+	for name, args := range map[string][]string{"full": {"full"}, "full-json": {"full-json", "--json"}, "full-dir": {"full-dir", "--dir", dir}} {
 		code, errs := add(fullDisk{}, args...)
 		assert.Equal(t, 1, code, name)
 		assert.Contains(t, errs, "print the line for "+name+": no space left on device")
-		assert.Contains(t, errs, "hint: intercom-hub revoke "+name)
+		if len(args) == 3 {
+			name += " --dir " + dir
+		}
+		assert.Contains(t, errs, "hint: intercom-hub revoke "+name+", then add it again")
 	}
 	serves, err := h.Begin(t.Context())
 	require.NoError(t, err)

@@ -8,6 +8,8 @@
 // Config: rules that are tried from the first to the last, and conditions that only tighten. What neither says is not
 // decided here: the shipped policy has the protocol's own table for it.
 //
+// AEA's own list of agents is written by the package repository; KeepsAgents says whether a change of it loses one.
+//
 // The reader opens no file and never fails: each fault of the text is a Problem with its line, and if part of a rule
 // cannot be understood, a person is asked.
 package aea

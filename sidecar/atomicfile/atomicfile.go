@@ -22,6 +22,14 @@ func Write(path string, data []byte, mode os.FileMode) error {
 	return Copy(path, bytes.NewReader(data), mode)
 }
 
+// Rewrite is Write for a file of others, whose mode it keeps; mode is that of a new file.
+func Rewrite(path string, data []byte, mode os.FileMode) error {
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return Write(path, data, mode)
+}
+
 // Copy is Write with the content from a reader. It also returns an error of the reader.
 func Copy(path string, from io.Reader, mode os.FileMode) (err error) {
 	dir := filepath.Dir(path)

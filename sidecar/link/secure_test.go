@@ -45,7 +45,7 @@ func TestN5_BeyondThisComputer(t *testing.T) {
 }
 
 // A unix socket is the only server: whatever else is named would be dialled through it.
-func TestN5_AUnixSocketIsTheOnlyServer(t *testing.T) {
+func TestConfig_aUnixSocketIsTheOnlyServer(t *testing.T) {
 	t.Parallel()
 	for _, one := range []string{"unix:///a.sock,tls://hub:4222", "tls://hub:4222,unix:///a.sock", "unix:///a.sock,unix:///b.sock"} {
 		for _, insecure := range []bool{false, true} {

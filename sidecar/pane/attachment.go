@@ -136,16 +136,14 @@ func (p *Pane) sweep() {
 	if !p.littered {
 		return
 	}
-	p.littered = false
 	dir, err := p.desk()
-	if err != nil {
-		p.littered = true
-		return
+	if err == nil {
+		of := p.attachmentsOf()
+		_, err = errand(p, func() (any, error) { return nil, removeAttachments(dir, of, p.clock.now()) })
 	}
-	of := p.attachmentsOf()
-	if _, err := errand(p, func() (any, error) { return nil, removeAttachments(dir, of, p.clock.now()) }); err != nil {
+	p.littered = errors.Is(err, errNoAnswer)
+	if err != nil && !p.littered {
 		p.log.Warn("remove files", "pane", p.session.Pane, "err", err)
-		p.littered = errors.Is(err, errNoAnswer)
 	}
 }
 
@@ -154,7 +152,6 @@ func (p *Pane) desk() (string, error) {
 	who, bound := p.account.who, p.account.bound
 	dir, err := errand(p, func() (string, error) { return who.Desk(bound), nil })
 	if err != nil {
-		p.log.Warn("find the directory for files", "pane", p.session.Pane, "err", err)
 		return "", fmt.Errorf("find the directory for files of %q: %w", p.session.Pane, err)
 	}
 	return dir, nil

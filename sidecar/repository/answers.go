@@ -39,12 +39,12 @@ type answer struct {
 }
 
 const (
-	answersPatience = 200 * time.Millisecond // with another sidecar that writes its answer
+	answersPatience = 200 * time.Millisecond // with another program that writes there
 	answersMost     = 2 << 20                // in bytes; beyond that, the older half is forgotten
 )
 
-// errBusy says that another sidecar has the file locked, perhaps because it was stopped while it wrote.
-var errBusy = errors.New("another sidecar is writing an answer")
+// errBusy says that another program has the file locked, perhaps because it was stopped while it wrote.
+var errBusy = errors.New("another program is writing there")
 
 // locked runs write, which writes an answer, while no other sidecar writes one.
 func (a *answerLog) locked(write func(f *os.File) error) error {
@@ -82,7 +82,7 @@ func (a *answerLog) look() error {
 
 // current returns the file, locked and read to its end.
 func (a *answerLog) current() (*os.File, error) {
-	f, err := a.lock()
+	f, err := lock(a.path)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +98,10 @@ func release(f *os.File) {
 	f.Close()
 }
 
-func (a *answerLog) lock() (*os.File, error) {
+// lock opens a log to append to it, locked against all that do the same. It returns errBusy after answersPatience.
+func lock(path string) (*os.File, error) {
 	for end := time.Now().Add(answersPatience); ; time.Sleep(time.Millisecond) {
-		f, err := own.OpenFile(a.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+		f, err := own.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, err
 		}

@@ -111,5 +111,25 @@ func (e Enabled) Remove(path string) error {
 	return nil
 }
 
+// Unsay removes the PIDFile that a killed sidecar has left in a repository: its number may be another process's by now.
+// While a sidecar serves the repository, Unsay does nothing.
+func (e Enabled) Unsay(d Dir) error {
+	c, err := claim.Take(e.claim(d.Path))
+	if errors.Is(err, claim.ErrHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	if d.there() != nil { // through a link it would be somebody else's
+		return nil
+	}
+	if err := os.Remove(d.at(PIDFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // Served reports whether a sidecar processes the messages of a repository now.
 func (e Enabled) Served(path string) bool { return claim.Held(e.claim(path)) }

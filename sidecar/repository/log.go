@@ -91,13 +91,13 @@ const searched = 1 << 20
 func (d Dir) Sent(id string) bool { return d.logged("Sent", id) }
 
 // NoteSent notes that a message with that id was sent from a repository. When the notes have twice the length that
-// is searched, it drops what is not. The notes are locked meanwhile: sidecars and commands write them.
+// is searched, it drops what is not. The notes are locked meanwhile: sidecars and commands write them. The error is
+// errBusy if another program keeps the lock.
 func (e Enabled) NoteSent(path, id string) error {
-	notes := &answerLog{path: e.sentLog(path)}
-	f, err := notes.lock()
+	f, err := lock(e.sentLog(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = atomicfile.MkdirAll(e.Dir, 0o700); err == nil {
-			f, err = notes.lock()
+			f, err = lock(e.sentLog(path))
 		}
 	}
 	if err != nil {

@@ -147,8 +147,8 @@ const (
 	registryPause    = time.Millisecond
 )
 
-// Add writes an agent's entry, in place of an earlier one. Everything else stays as it is. A file in which that
-// cannot be done, such as one in flow style, is not changed at all.
+// Add writes an agent's entry, in place of an earlier one. Everything else stays as it is. For a file in which
+// that cannot be done, such as one in flow style, the error is a *FormError.
 func (r Registry) Add(one Registered) error {
 	return r.alone(func(r Registry) error { return r.add(one) })
 }
@@ -182,7 +182,7 @@ func (r Registry) add(one Registered) error {
 		if value, is := strings.CutPrefix(line, "agents:"); is && !begun {
 			value, note, noted := strings.Cut(value, "#")
 			if !slices.Contains([]string{"", "{}", "null", "~"}, strings.TrimSpace(value)) {
-				return r.otherForm(one.ID)
+				return &FormError{r.Path, one.ID}
 			}
 			line, begun = "agents:", true
 			if noted {
@@ -197,24 +197,19 @@ func (r Registry) add(one Registered) error {
 	if !added {
 		out = append(out, entry...)
 	}
-	if now := []byte(strings.Join(out, "\n") + "\n"); !aea.KeepsAgents(text, now, one.ID) {
-		return r.otherForm(one.ID)
+	now := []byte(strings.Join(out, "\n") + "\n")
+	if !aea.KeepsAgents(text, now, one.ID) {
+		return &FormError{r.Path, one.ID}
 	}
-	return r.write(out)
+	return atomicfile.Rewrite(r.Path, now, 0o644)
 }
 
-func (r Registry) otherForm(id string) error {
-	return fmt.Errorf("registry: %q does not list agents below \"agents:\", indented by 2, as AEA does: "+
-		"%q is not added, so that none is lost: add it by hand", r.Path, id)
-}
+// FormError says that the list of agents is not in the form in which AEA writes it, so that an agent cannot be added
+// without the risk of losing others. The file is as it was.
+type FormError struct{ Path, ID string }
 
-// write replaces the file, and keeps its mode.
-func (r Registry) write(lines []string) error {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(r.Path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	return atomicfile.Write(r.Path, []byte(strings.Join(lines, "\n")+"\n"), mode)
+func (e *FormError) Error() string {
+	return fmt.Sprintf("%q does not list agents below \"agents:\", indented by 2, as AEA does: add %q by hand", e.Path, e.ID)
 }
 
 // Disable marks the agent of that repository as not enabled. If the name belongs to another repository's agent,
@@ -240,7 +235,7 @@ func (r Registry) disable(id, path string) error {
 		entry = append(entry, line)
 	}
 	out = append(out, disabled(entry, id, path)...)
-	return r.write(out)
+	return atomicfile.Rewrite(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
 }
 
 // disabled returns an entry as it stands in the list, but not enabled if it is of an agent of that repository.

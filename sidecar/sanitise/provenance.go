@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // quoteMark stands before a line that falsely looks like the sidecar's own.
@@ -26,24 +25,12 @@ var ours = sync.OnceValue(func() *regexp.Regexp {
 // blank matches what is invisible at the beginning of a line; U+2800 is the Braille blank.
 const blank = `[\pZ\t\x{2800}]`
 
-// own is a person's form of attribution, with the lines that look like it. A nil own matches nothing.
-type own struct {
-	form  string
-	lines *regexp.Regexp
-}
-
-// lastOwn is the form that was used last: a sidecar has one at a time.
-var lastOwn atomic.Pointer[own]
-
-// ownOf returns the lines that look like a form of attribution, in which {name} and {number} stand for those of a
-// speaker: that line of the form which has one of the two, in any case, with any blanks. A line may go on behind it,
-// unless the form's line ends with the name or the number.
-func ownOf(form string) *own {
-	if form == "" {
+// own matches the lines that look like a person's form of attribution, in which {name} and {number} stand for those of
+// a speaker; nil for no form. What counts is the first line of the form with one of the two, in any case, with any
+// blanks. A line may go on behind it, unless the form's line ends with the name or the number.
+func own(form string) *regexp.Regexp {
+	if strings.TrimSpace(form) == "" {
 		return nil
-	}
-	if o := lastOwn.Load(); o != nil && o.form == form {
-		return o
 	}
 	lines := strings.Split(strings.TrimSpace(form), "\n")
 	line := strings.TrimSpace(lines[0])
@@ -52,9 +39,6 @@ func ownOf(form string) *own {
 			line = strings.TrimSpace(l)
 			break
 		}
-	}
-	if line == "" {
-		return nil
 	}
 	var b strings.Builder
 	b.WriteString(`(?i)^` + blank + `*`)
@@ -67,9 +51,7 @@ func ownOf(form string) *own {
 	if strings.HasSuffix(line, "}") {
 		b.WriteString(blank + `*$`)
 	}
-	o := &own{form, regexp.MustCompile(b.String())}
-	lastOwn.Store(o)
-	return o
+	return regexp.MustCompile(b.String())
 }
 
 // narrow replaces full-width forms by the characters that they look like.
@@ -84,8 +66,8 @@ func narrow(line string) string {
 
 // forged reports whether line begins like the sidecar's own words, or like the person's form of attribution.
 // Full-width forms count as the characters that they look like.
-func forged(line string, also *own) bool {
-	if also != nil && also.lines.MatchString(narrow(line)) {
+func forged(line string, also *regexp.Regexp) bool {
+	if also != nil && also.MatchString(narrow(line)) {
 		return true
 	}
 	return strings.ContainsAny(line, "[［") && ours().MatchString(narrow(line))
@@ -107,7 +89,7 @@ func Quote(text string) string {
 
 // quote puts the mark before each forged line and, with pictures set, before each line that a client would take for
 // pictures. It counts them.
-func quote(body string, pictures bool, also *own) (string, int) {
+func quote(body string, pictures bool, also *regexp.Regexp) (string, int) {
 	if !pictures && also == nil && !strings.ContainsAny(body, "[［") {
 		return body, 0
 	}
@@ -147,12 +129,12 @@ func Line(body, mark, form string) string {
 		}
 		b.WriteString(line)
 	}
-	return quoteSegments(b.String(), strings.TrimSpace(mark), ownOf(form))
+	return quoteSegments(b.String(), strings.TrimSpace(mark), own(form))
 }
 
 // quoteSegments quotes whatever is forged at the beginning of line and after each sign of a line break in it. A
 // sign that ends like a quote mark already quotes.
-func quoteSegments(line, sign string, also *own) string {
+func quoteSegments(line, sign string, also *regexp.Regexp) string {
 	if sign == "" || strings.HasSuffix(sign, ">") {
 		if forged(line, also) {
 			return quoteMark + line

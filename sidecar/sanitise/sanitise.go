@@ -68,7 +68,7 @@ func Text(body string, opt Options) (clean string, changed int) {
 	}
 	body = dropHead(body, opt.Head)
 	body, active := neutralise(body, opt)
-	body, quoted := quote(body, opt.Pictures, ownOf(opt.Own))
+	body, quoted := quote(body, opt.Pictures, own(opt.Own))
 	clean, closed := closeLast(body, opt.Closes)
 	return clean, changed + active + quoted + closed
 }

@@ -191,16 +191,20 @@ func TestText_ownAttribution(t *testing.T) {
 		"Words of a colleague\n\n": {"words of a colleague": true, "Words": false},
 	} {
 		for line, want := range lines {
-			got, n := Text("first\n"+line, Options{Own: form})
-			assert.Equal(t, want, strings.Contains(got, "\n> ") && !strings.HasPrefix(line, ">"), "%q in the form %q: %q", line, form, got)
+			body := "the first\n" + line
+			got, n := Text(body, Options{Own: form})
+			quoted := strings.Count(got, "\n"+quoteMark) - strings.Count(body, "\n"+quoteMark)
+			assert.Equal(t, want, quoted == 1, "%q in the form %q: %q", line, form, got)
 			if want {
 				assert.NotZero(t, n)
+			} else {
+				assert.Equal(t, body, got)
 			}
 			again, m := Text(got, Options{Own: form})
 			assert.Equal(t, got, again)
 			assert.Zero(t, m)
 			joined := Line(got, "", form)
-			assert.Equal(t, want, strings.Contains(joined, "⏎ > ") && !strings.HasPrefix(line, ">"), joined)
+			assert.Equal(t, want || strings.HasPrefix(line, quoteMark), strings.Contains(joined, "⏎ > "), joined)
 			assert.Equal(t, joined, Line(joined, "", form))
 		}
 	}

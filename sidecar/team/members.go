@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -177,11 +175,7 @@ func (d Dir) change(how func([]entry) ([]entry, error)) error {
 		if text, err = indented(all); err != nil {
 			return err
 		}
-		mode := fs.FileMode(0o644)
-		if info, err := os.Lstat(d.at(configName)); err == nil {
-			mode = info.Mode().Perm()
-		}
-		return atomicfile.Write(d.at(configName), text, mode)
+		return atomicfile.Rewrite(d.at(configName), text, 0o644)
 	}()
 	if err != nil {
 		return fmt.Errorf("config of team %q: %w", d.Path, err)
