@@ -61,7 +61,7 @@ type Teams struct {
 	spawning sync.Mutex // held during a spawn
 	lines    sync.Mutex // guards wrote and vouched, and ensures that each line is written once
 	wrote    map[string]bool
-	vouched  map[message.ID]relay.By // the proven author of a line
+	vouched  map[message.ID]relay.By // the proven author of a line, by lineID
 	mu       sync.Mutex              // guards claims
 	claims   map[string]*claim.Claim
 	keeper   keeper
@@ -194,7 +194,7 @@ func (s *Teams) Send(ctx context.Context, from api.Caller, req api.TeamMessage) 
 		if s.vouched == nil || len(s.vouched) >= maxVouched {
 			s.vouched = make(map[message.ID]relay.By)
 		}
-		s.vouched[lineID(text)] = by
+		s.vouched[lineID(d.Path, req.To, text)] = by
 		s.lines.Unlock()
 	}
 	defer s.keeper.wake()
@@ -224,7 +224,11 @@ func (s *Teams) absent(dir, name string) bool {
 	return here && name != team.Lead
 }
 
-func lineID(text string) message.ID { return message.DerivedID(time.Time{}, "line", text) }
+// lineID returns the key of a line that its author wrote to a member of a team, or, with to "", to all of them.
+// Whoever reads the line can write the same text elsewhere: there it is not its author's.
+func lineID(dir, to, text string) message.ID {
+	return message.DerivedID(time.Time{}, "line", dir, to, text)
+}
 
 // speaks reports whether the caller is the member of the team with that name.
 func (s *Teams) speaks(by relay.By, dir, name string) bool {

@@ -489,7 +489,10 @@ func (s *Teams) send(ctx context.Context, id message.ID, seat relay.Seat, m team
 // line it returns no author.
 func (s *Teams) author(ctx context.Context, m team.Message, seat relay.Seat) (by relay.By, step relay.Owed, err error) {
 	s.lines.Lock()
-	by, proven := s.vouched[lineID(string(m.Line))]
+	by, proven := s.vouched[lineID(seat.Dir, seat.Name, string(m.Line))]
+	if !proven {
+		by, proven = s.vouched[lineID(seat.Dir, "", string(m.Line))]
+	}
 	s.lines.Unlock()
 	if proven {
 		return s.sayable(by, seat), "", nil

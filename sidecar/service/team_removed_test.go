@@ -109,16 +109,19 @@ func (k *kept) looksUntil(is func() bool) {
 	}, 20*time.Second, time.Millisecond, "%s", k.log)
 }
 
-// says writes a line into alice's inbox, as any program may.
-func (k *kept) says(lines ...string) {
-	k.t.Helper()
-	path := filepath.Join(k.Path, team.Folder, "inbox", "alice.jsonl")
-	require.NoError(k.t, os.MkdirAll(filepath.Dir(path), 0o700))
+// says writes lines into alice's inbox, as any program may.
+func (k *kept) says(lines ...string) { appends(k.t, k.Dir, "alice", lines...) }
+
+// appends writes lines into an inbox, as any program may.
+func appends(t *testing.T, d team.Dir, name string, lines ...string) {
+	t.Helper()
+	path := filepath.Join(d.Path, team.Folder, "inbox", name+".jsonl")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	require.NoError(k.t, err)
+	require.NoError(t, err)
 	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
-	require.NoError(k.t, err)
-	require.NoError(k.t, f.Close())
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
 }
 
 // isHanded looks until alice's pane has been handed n messages, and returns the last one.
@@ -261,7 +264,7 @@ func TestTeam_ALineThatNobodyCanSay(t *testing.T) {
 		m := team.Message{Type: team.TypeMessage, From: name, Content: "of " + name, At: time.Now()}
 		text, err := m.Text()
 		require.NoError(t, err)
-		k.vouched[lineID(text)] = relay.By{Kind: relay.Agent, Peer: author}
+		k.vouched[lineID(k.Path, "alice", text)] = relay.By{Kind: relay.Agent, Peer: author}
 		require.NoError(t, k.Dir.Send("alice", m))
 	}
 	require.NoError(t, k.Dir.Send("alice", team.Message{Type: team.TypeMessage, From: "carol", Content: "of carol", At: time.Now()}))
