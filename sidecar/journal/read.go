@@ -206,6 +206,21 @@ func (j *Journal) Session(ctx context.Context, id message.ID) (message.Peer, err
 	return found[0], nil
 }
 
+// LastIn finds the session that was in a pane last, of those that have ended, but for the reason
+// except. If there is none, the error is ErrNotFound.
+func (j *Journal) LastIn(ctx context.Context, pane string, except message.Reason) (message.Peer, error) {
+	what := fmt.Sprintf("ended session in pane %q", pane)
+	found, err := list(ctx, j, what, scanDoc[message.Peer], `SELECT doc FROM sessions WHERE NOT present AND json_extract(doc, '$.pane') = ?
+		AND coalesce(json_extract(doc, '$.end_reason'), '') <> ? ORDER BY seq DESC LIMIT 1`, pane, string(except))
+	switch {
+	case err != nil:
+		return message.Peer{}, err
+	case len(found) == 0:
+		return message.Peer{}, fmt.Errorf("%s: %w", what, ErrNotFound)
+	}
+	return found[0], nil
+}
+
 // Receipts returns the receipts of all deliveries of a message, in their order.
 func (j *Journal) Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error) {
 	return list(ctx, j, fmt.Sprintf("receipts of message %q", id), scanReceipt,

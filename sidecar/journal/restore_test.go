@@ -281,6 +281,29 @@ func TestEndedOnes(t *testing.T) {
 	assert.Equal(t, message.ID("c"), ended[1].ID)
 }
 
+// Of the sessions that were in a pane, the last one that has ended is found, also by another run; one that ended
+// for the excepted reason is passed over.
+func TestLastIn(t *testing.T) {
+	dir := private(t)
+	j := mustOpen(t, dir)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	session := func(id message.ID, pane string, ended *time.Time, why message.Reason) message.Peer {
+		return message.Peer{ID: id, Name: string(id), PaneOf: message.PaneOf{Pane: pane}, Adopted: now, Ended: ended, EndReason: string(why)}
+	}
+	released := session("b", "%1", &now, message.ReleasedPane)
+	mustCommit(t, j, message.Step{Peers: []message.Peer{
+		session("a", "%1", &now, message.AgentGone), released, session("c", "%1", &now, message.GivenBack), session("d", "%2", &now, message.AgentGone),
+		session("e", "%1", nil, ""), session("f", "%3", nil, ""),
+	}})
+	require.NoError(t, j.Close())
+	j = mustOpen(t, dir)
+	found, err := j.LastIn(t.Context(), "%1", message.GivenBack)
+	require.NoError(t, err)
+	assert.Equal(t, released, found)
+	_, err = j.LastIn(t.Context(), "%3", "")
+	assert.ErrorIs(t, err, ErrNotFound)
+}
+
 func TestChat_references(t *testing.T) {
 	j := mustOpen(t, private(t))
 	chat := func(id message.ID, name string, state message.ChatState) message.Chat {

@@ -258,6 +258,7 @@ const (
 	BecameEmpty       Reason = "nothing new is said"                        // only thanks, praise, agreement or repetitions for some turns
 	ChatEnded         Reason = "chat ended"                                 // failed; uncertain if our text is in the composer
 	ReleasedPane      Reason = "pane was released"                          // failed
+	GivenBack         Reason = "pane was given back"                        // of a session; what waits for it fails as ReleasedPane
 	HandedOn          Reason = "handed on to the agent that took its place" // failed: the message has another delivery
 	NotSeen           Reason = "text was not seen in the composer"          // uncertain
 	NotTaken          Reason = "text was not seen to leave the composer"    // uncertain

@@ -260,6 +260,12 @@ func TestRelease(t *testing.T) {
 	assert.Equal(t, []string{"queued", "typed", "uncertain: pane was released"}, r.states(waiting[1].ID))
 	assert.Equal(t, []message.ID{s[1].ID, s[2].ID}, r.forgot)
 	assert.Equal(t, "pane was released", r.s.chats[0].Why)
+
+	d := r.adopt("d")[0]
+	lost := r.sends(s[0], d, "y")
+	r.must(Release{Peer: "d", Reason: message.GivenBack})
+	assert.Equal(t, []string{"queued", "failed: pane was released"}, r.states(lost.ID), "for its sender it is the same")
+	assert.Equal(t, "pane was given back", r.s.byID[d.ID].EndReason)
 }
 
 func TestAdopt(t *testing.T) {

@@ -275,7 +275,10 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 // goneAs returns the reason that the senders to an ended peer are told. Only a peer that ended with
 // its agent may have a successor.
 func goneAs(reason message.Reason) message.Reason {
-	if reason == message.ReleasedPane || reason == message.ComputerForgotten {
+	switch reason {
+	case message.ReleasedPane, message.GivenBack:
+		return message.ReleasedPane
+	case message.ComputerForgotten:
 		return reason
 	}
 	return message.AgentGone

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -42,8 +43,9 @@ func (r Rename) do(tx *tx, _ *Requested) (Answer, error) {
 
 // Release takes a peer's pane back from us: the peer ends. Answer: Peer.
 type Release struct {
-	By   By
-	Peer string
+	By     By
+	Peer   string
+	Reason message.Reason // "": ReleasedPane
 }
 
 func (r Release) by() By { return r.By }
@@ -56,6 +58,6 @@ func (r Release) do(tx *tx, _ *Requested) (Answer, error) {
 	if !r.By.Person() && r.By.Peer != s.ID {
 		return Answer{}, fmt.Errorf("release %q: %w", s.Name, ErrPersonOnly)
 	}
-	tx.endPeer(s, message.ReleasedPane)
+	tx.endPeer(s, cmp.Or(r.Reason, message.ReleasedPane))
 	return Answer{Peer: s.Peer}, nil
 }

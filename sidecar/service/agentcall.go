@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -118,7 +120,11 @@ func (s *Sessions) Introduce(ctx context.Context, from api.Caller, _ api.None) (
 	case c.pane == "" || from.Agent == nil:
 		return api.Introduced{Why: c.place}, nil
 	}
-	if past, ok := s.released(c.pane); ok {
+	switch past, released, err := s.released(ctx, c.pane); {
+	case err != nil:
+		s.Log.Warn("read who was in a pane", "pane", c.pane, "err", err)
+		return api.Introduced{Why: fmt.Sprintf("it cannot be read whether your user has released pane %s", c.pane)}, nil
+	case released:
 		return api.Introduced{Why: fmt.Sprintf("your user has released pane %s, in which you were %q", c.pane, past.Name)}, nil
 	}
 	session, err := s.adopt(ctx, api.AdoptRequest{Pane: c.pane})
@@ -129,15 +135,14 @@ func (s *Sessions) Introduce(ctx context.Context, from api.Caller, _ api.None) (
 	return api.Introduced{Session: session, Adopted: true}, nil
 }
 
-// released returns the latest session of the pane, and reports whether a person released it and its program
-// still runs there.
-func (s *Sessions) released(pane string) (message.Peer, bool) {
-	past := s.Relay.Snapshot().Past()
-	for _, session := range slices.Backward(past) {
-		if session.Pane == pane {
-			f := session.Foreground
-			return session, session.EndReason == string(message.ReleasedPane) && process.Lives(f.PID, f.Start)
-		}
+// released returns the latest session of the pane that has ended, in this life of the sidecar or before, and
+// reports whether a person released it and its program still runs there. A session that was given back does not
+// count: the person wanted something of that pane once, and said nothing of its adoption.
+func (s *Sessions) released(ctx context.Context, pane string) (past message.Peer, is bool, err error) {
+	past, err = s.Journal.LastIn(ctx, pane, message.GivenBack)
+	if errors.Is(err, journal.ErrNotFound) {
+		return past, false, nil
 	}
-	return message.Peer{}, false
+	f := past.Foreground
+	return past, err == nil && past.EndReason == string(message.ReleasedPane) && process.Lives(f.PID, f.Start), err
 }

@@ -11,14 +11,19 @@ import (
 
 // Release ends the adoption of a pane.
 func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.ReleaseRequest) (message.Peer, error) {
+	return s.release(ctx, from, req.Pane, message.ReleasedPane)
+}
+
+// release is Release for a reason: only ReleasedPane is a person's word that the pane is not to be adopted.
+func (s *Sessions) release(ctx context.Context, from api.Caller, ref string, why message.Reason) (message.Peer, error) {
 	if err := s.mayRelease(ctx, from); err != nil {
 		return message.Peer{}, err
 	}
-	session, err := s.Relay.Snapshot().Find(req.Pane)
+	session, err := s.Relay.Snapshot().Find(ref)
 	if err != nil {
-		return message.Peer{}, s.Names.notFound(ctx, err, req.Pane)
+		return message.Peer{}, s.Names.notFound(ctx, err, ref)
 	}
-	answer, err := s.Relay.Do(ctx, relay.Release{By: s.Callers.by(ctx, from), Peer: string(session.ID)})
+	answer, err := s.Relay.Do(ctx, relay.Release{By: s.Callers.by(ctx, from), Peer: string(session.ID), Reason: why})
 	if err != nil {
 		return message.Peer{}, wire(err)
 	}

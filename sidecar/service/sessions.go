@@ -38,7 +38,10 @@ type Sessions struct {
 		Adopt(ctx context.Context, session message.Peer) (message.Peer, error)
 		Gone(ctx context.Context, session message.ID, why message.Reason) error
 	}
-	Journal backlog
+	Journal interface {
+		backlog
+		LastIn(ctx context.Context, pane string, except message.Reason) (message.Peer, error)
+	}
 	// Panes and Tmux are nil where the sidecar is headless.
 	Panes interface {
 		Adopt(ctx context.Context, r pane.Request) (message.Peer, error)
@@ -264,10 +267,10 @@ func (s *Sessions) recognised(ctx context.Context, from api.Caller, refs []strin
 	return adopted, nil
 }
 
-// giveBack releases sessions that were adopted for a request that failed.
+// giveBack releases sessions that were adopted for a request that failed, or that needs them no more.
 func (s *Sessions) giveBack(ctx context.Context, from api.Caller, adopted []message.Peer) {
 	for _, session := range adopted {
-		if _, err := s.Release(context.WithoutCancel(ctx), from, api.ReleaseRequest{Pane: string(session.ID)}); err != nil {
+		if _, err := s.release(context.WithoutCancel(ctx), from, string(session.ID), message.GivenBack); err != nil {
 			s.Log.Warn("give a pane back", "pane", session.Pane, "err", err)
 		}
 	}
