@@ -55,7 +55,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		return slices.DeleteFunc(api.Sockets(cfg.Paths.Runtime), func(socket string) bool { return socket == cfg.Paths.Socket })
 	}}
 	names := &service.Names{Relay: s.relay, Journal: s.journal, Ended: s.returns}
-	waits := &service.Waits{Relay: s.relay, Journal: s.journal}
+	waits := &service.Waits{Callers: callers, Relay: s.relay, Journal: s.journal}
 	s.policies = &service.Policies{Callers: callers, Names: names, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log}
 	s.face = service.NewFace(service.Face{Waits: waits, Unpublished: s.cfg.Unpublished, Policies: s.policies, Relay: s.relay, Server: options, Bell: s.bell, Log: s.log})
 	status := &service.Status{

@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/waits"
 )
 
@@ -60,6 +61,7 @@ var personal = map[message.Reason]atPane{
 
 // Waits serves the list of what only a person can do.
 type Waits struct {
+	Callers *Callers
 	Relay   condition
 	Journal holding
 	Starts  interface { // starts that wait for a person; nil if the sidecar is headless
@@ -72,12 +74,26 @@ type Waits struct {
 
 // Offer registers the operation with a server.
 func (s *Waits) Offer(server *api.Server) {
-	api.Handle(server, api.ListWaits, func(ctx context.Context, _ api.Caller, _ api.None) ([]message.Wait, error) { return s.List(ctx) })
+	api.Handle(server, api.ListWaits, s.ListFor)
+}
+
+// ListFor is List for a caller. As in the inbox, only a person sees credentials in what waits to be approved.
+func (s *Waits) ListFor(ctx context.Context, from api.Caller, _ api.None) ([]message.Wait, error) {
+	if s.Callers.by(ctx, from).Person() {
+		return s.List(ctx)
+	}
+	return s.list(ctx, secret.Mask)
 }
 
 // List lists what waits for a person now, the longest wait first.
 func (s *Waits) List(ctx context.Context) ([]message.Wait, error) {
-	all, err := s.all(ctx)
+	return s.list(ctx, func(body string) string { return body })
+}
+
+// list is List, with the bodies of what waits to be approved as mask returns them. The board never has them from
+// an earlier look: it lists such a wait only if that is there, as it is.
+func (s *Waits) list(ctx context.Context, mask func(string) string) ([]message.Wait, error) {
+	all, err := s.all(ctx, mask)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +113,11 @@ func (s *Waits) due() (time.Duration, bool) {
 
 // all returns what waits for a person according to the current evidence: dialogs and questions of agents,
 // whether or not a message waits behind them; what keeps a message from a pane until a person does something
-// there; what waits for a decision; and what is paused. It returns at most one wait per pane.
-func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
+// there; what waits for a decision, with its body as mask returns it; and what is paused. It returns at most one
+// wait per pane.
+func (s *Waits) all(ctx context.Context, mask func(string) string) ([]message.Wait, error) {
 	snap := s.Relay.Snapshot()
-	found := gathered{snap: snap, at: map[message.ID]bool{}}
+	found := gathered{snap: snap, at: map[message.ID]bool{}, mask: mask}
 	for one := range snap.Present() {
 		switch {
 		case one.Closed == message.InComposer:
@@ -124,7 +141,7 @@ func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
 		for _, one := range s.Starts.Waiting() {
 			found.add(message.Wait{
 				ID: "approve:" + string(one.Delivery), Kind: message.WaitApprove, Words: "to approve", Delivery: one.Delivery, Since: one.Since,
-				Name: one.From, Text: oneLine(one.Envelope.Body), Next: "intercom inbox approve " + one.Delivery.Short(),
+				Name: one.From, Text: oneLine(mask(one.Envelope.Body)), Next: "intercom inbox approve " + one.Delivery.Short(),
 			})
 		}
 	}
@@ -157,6 +174,7 @@ type gathered struct {
 	snap  registry.Snapshot
 	waits []message.Wait
 	at    map[message.ID]bool // peers with a wait at their panes
+	mask  func(string) string
 	limit bool
 }
 
@@ -193,7 +211,7 @@ func (g *gathered) held(p journal.Pending) {
 	case p.Last.Awaits():
 		g.add(message.Wait{
 			ID: "approve:" + string(p.Delivery.ID), Kind: message.WaitApprove, Words: "to approve", Delivery: p.Delivery.ID, Chat: p.Delivery.Chat,
-			Name: p.Delivery.Message.From.Name, Text: oneLine(p.Delivery.Message.Body), Since: p.Last.At, Evidence: p.Last.Evidence,
+			Name: p.Delivery.Message.From.Name, Text: oneLine(g.mask(p.Delivery.Message.Body)), Since: p.Last.At, Evidence: p.Last.Evidence,
 			Next: "intercom inbox approve " + p.Delivery.Message.ID.Short(),
 		})
 	case p.Last.State == message.Held && p.Last.Hold == message.HoldLimit && p.Delivery.Chat == "" && !g.limit:

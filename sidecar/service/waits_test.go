@@ -3,13 +3,17 @@ package service
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -107,3 +111,43 @@ func TestWaits_whileEverythingIsStopped(t *testing.T) {
 	face := NewFace(Face{Relay: r, Server: tmux.Options{Socket: filepath.Join(t.TempDir(), "none")}})
 	assert.Equal(t, "a ↔ b paused: intercom chat resume --all", face.noticeText(t.Context(), message.Notice{Chat: "chat", Text: "a ↔ b paused", Resumes: true}))
 }
+
+// asksApproval is a journal with a message that waits for a person, and a start that does.
+type asksApproval struct{ body string }
+
+func (asksApproval) Held(context.Context) (int, error) { return 1, nil }
+
+func (a asksApproval) UnderWay(context.Context) ([]journal.Pending, error) {
+	return []journal.Pending{{
+		Delivery: message.Delivery{ID: "d", Message: message.Envelope{ID: "m", Body: a.body}},
+		Last:     message.Receipt{State: message.Held, Reason: message.AwaitingApproval, Hold: message.HoldApproval},
+	}}, nil
+}
+
+func (a asksApproval) Waiting() []api.Held {
+	return []api.Held{{Waiting: api.Waiting{Delivery: "s", Message: "s"}, Envelope: message.Envelope{ID: "s", Body: a.body}}}
+}
+
+// Only a person sees the credentials in what waits for a yes, even one that the shortened text would cut.
+func TestWaits_credentialsAreForAPersonOnly(t *testing.T) {
+	t.Parallel()
+	token := "ghp_" + strings.Repeat("a", 36)
+	asks := asksApproval{strings.Repeat("x", 140) + " " + token}
+	callers := &Callers{Person: "ada", Relay: oneChat{}, Tmux: itself{}, Log: slog.New(slog.DiscardHandler)}
+	s := &Waits{Callers: callers, Relay: notStopped{}, Journal: asks, Starts: asks}
+	person, agent := api.Caller{PID: os.Getpid()}, api.Caller{PID: os.Getpid(), Agent: &api.AgentCall{}}
+	for _, from := range []api.Caller{person, agent, person} {
+		list, err := s.ListFor(t.Context(), from, api.None{})
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		for _, w := range list {
+			assert.Equal(t, from.Agent == nil, strings.Contains(w.Text, token[:12]), w.Text)
+			assert.Equal(t, from.Agent != nil, strings.Contains(w.Text, "[redacted"), w.Text)
+		}
+	}
+}
+
+// notStopped is a relay in which everything goes on.
+type notStopped struct{ oneChat }
+
+func (notStopped) Stopped() bool { return false }
