@@ -85,7 +85,8 @@ func (tx *tx) closeOrder(o message.StartOrder) {
 	record(tx, startOrders, string(o.ID), false, o)
 }
 
-// AskStart makes a start wait for a person's yes. Answer: Message, its id. Errors: ErrFull.
+// AskStart makes a start wait for a person's yes. Answer: Message, its id. Errors: ErrFull; for a
+// place in a team that is not free, ErrActive.
 type AskStart struct {
 	By    By
 	Order message.StartOrder // the relay sets its ID, From and At
@@ -99,6 +100,9 @@ func (r AskStart) do(tx *tx, _ *Requested) (Answer, error) {
 		return Answer{}, fmt.Errorf("ask for a start: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Peer), Err: registry.ErrUnknown})
 	}
 	if err := checkFirst(r.Order); err != nil {
+		return Answer{}, fmt.Errorf("ask for a start: %w", err)
+	}
+	if err := tx.placeFree(r.Order, func(message.StartOrder) bool { return true }); err != nil {
 		return Answer{}, fmt.Errorf("ask for a start: %w", err)
 	}
 	n := 0
@@ -117,6 +121,33 @@ func (r AskStart) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Message: o.ID}, nil
 }
 
+// placeFree refuses a start for a place in a team that has a session, or that another start is to
+// fill, of those that count: two of one name would share an inbox, and one of them would have no
+// place.
+func (tx *tx) placeFree(o message.StartOrder, counts func(message.StartOrder) bool) error {
+	if o.Seat == nil {
+		return nil
+	}
+	id := seatID(o.Seat.Dir, o.Seat.Name)
+	if one := tx.seats[id]; one != nil && tx.present(one.Holder.Peer) != nil {
+		return fmt.Errorf("spawn %q: %w: it has a session", o.Seat.Name, ErrActive)
+	}
+	for _, other := range tx.orders {
+		if other.ID == o.ID || other.Seat == nil || seatID(other.Seat.Dir, other.Seat.Name) != id || !counts(other) {
+			continue
+		}
+		how := "is under way"
+		if other.Waits() {
+			how = "waits for a person"
+		}
+		return fmt.Errorf("spawn %q: %w: another start of it %s: %s", o.Seat.Name, ErrActive, how, other.ID.Short())
+	}
+	return nil
+}
+
+// goesOn reports whether a start goes on without another decision.
+func goesOn(o message.StartOrder) bool { return !o.Waits() }
+
 // checkFirst refuses a first message that could not be sent.
 func checkFirst(o message.StartOrder) error {
 	if strings.TrimSpace(o.Message) == "" {
@@ -126,8 +157,9 @@ func checkFirst(o message.StartOrder) error {
 }
 
 // DecideStart is a person's decision about a start that waits. The first one counts; later ones are
-// ErrDecided. After a yes, the caller begins the start. After a no, the relay tells the agent.
-// Answer: Orders, that one.
+// ErrDecided. After a yes, the caller begins the start. After a no, the relay tells the agent. A yes
+// to a start for a place in a team that is not free any more is ErrActive: the start goes on
+// waiting. Answer: Orders, that one.
 type DecideStart struct {
 	By  By
 	ID  message.ID
@@ -149,6 +181,9 @@ func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
 	o := tx.orders[i]
 	how := "rejected"
 	if r.Yes {
+		if err := tx.placeFree(o, goesOn); err != nil {
+			return Answer{}, fmt.Errorf("approve start %s: %w", o.ID.Short(), err)
+		}
 		how = "approved"
 		o.Approved = &r.Who
 		tx.keepOrder(o)
@@ -169,7 +204,8 @@ func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
 // BeginStart says that the window of a start is about to be opened. An order without an ID needs no
 // approval; its ID and At are set here. An order with an ID must have been approved, else the error
 // is ErrNotStarted. If Most sessions that agents have started are there, an agent's order without
-// an ID is refused with a *TooManyError. Answer: Orders, that one.
+// an ID is refused with a *TooManyError, and one for a place in a team that is not free with
+// ErrActive. Answer: Orders, that one.
 type BeginStart struct {
 	By    By // who starts it
 	Order message.StartOrder
@@ -207,6 +243,9 @@ func (r BeginStart) do(tx *tx, _ *Requested) (Answer, error) {
 	case o.ID == "":
 		if n := tx.startedByAgents(); !r.By.Person() && n >= r.Most {
 			return Answer{}, fmt.Errorf("begin start: %w", &TooManyError{n})
+		}
+		if err := tx.placeFree(o, goesOn); err != nil {
+			return Answer{}, fmt.Errorf("begin start: %w", err)
 		}
 		o.ID, o.At, o.Approved = tx.ids.next(tx.now), tx.now, nil
 	case i < 0 || tx.orders[i].Approved == nil || tx.orders[i].Begun || tx.orders[i].From.Peer != r.By.Peer:

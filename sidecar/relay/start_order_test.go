@@ -161,3 +161,45 @@ func TestStartOrder_M7_AsManyAsMayRun(t *testing.T) {
 	_, err = start(agent(asker), 3)
 	require.NoError(t, err, "one has ended")
 }
+
+// Of two starts for one place in a team only one comes to a session: the second is refused when it is asked for,
+// or by the time of the yes. With a no it is over like any other.
+func TestStartOrder_OnePlaceIsForOneSession(t *testing.T) {
+	r := newRig(t)
+	asker := r.adopt("asker")[0]
+	by := agent(asker)
+	start := func(name string) message.StartOrder {
+		from, seat := address(r.s.present(asker.ID)), &message.StartSeat{Dir: project, Name: name}
+		return message.StartOrder{What: name, Dir: project, From: from, Seat: seat}
+	}
+	decides := func(id message.ID, yes bool) error {
+		_, err := r.ask(DecideStart{By: ada, ID: id, Yes: yes, Who: message.Person{Name: "ada"}})
+		return err
+	}
+	first := r.must(AskStart{By: by, Order: start("alice")}).Message
+	r.must(AskStart{By: by, Order: start("bob")})
+	for range 2 {
+		_, err := r.ask(AskStart{By: by, Order: start("alice")})
+		require.ErrorIs(t, err, ErrActive)
+		assert.ErrorContains(t, err, "waits for a person: "+first.Short())
+		r.restart(0)
+	}
+	assert.Equal(t, []string{"alice waits", "bob waits"}, r.orders())
+
+	direct := r.must(BeginStart{Most: 8, By: by, Order: start("alice")}).Orders[0]
+	require.ErrorIs(t, decides(first, true), ErrActive)
+	assert.Equal(t, []string{"alice waits", "bob waits", "alice begun"}, r.orders())
+	r.must(FailStart{By: by, ID: direct.ID, Why: "it ended at once"})
+	require.NoError(t, decides(first, true))
+	_, err := r.ask(BeginStart{Most: 8, By: by, Order: start("alice")})
+	require.ErrorIs(t, err, ErrActive)
+
+	yes := r.must(BeginStart{Most: 8, By: by, Order: message.StartOrder{ID: first}}).Orders[0]
+	session := r.must(FinishStart{By: by, Session: opened(yes)}).Peer
+	_, err = r.ask(AskStart{By: by, Order: start("alice")})
+	require.ErrorIs(t, err, ErrActive, "it has a session")
+	_, _ = r.step(Gone{Peer: session.ID, Reason: message.AgentGone})
+	again := r.must(AskStart{By: by, Order: start("alice")}).Message
+	require.NoError(t, decides(again, false))
+	assert.Equal(t, []string{"bob waits"}, r.orders())
+}

@@ -21,6 +21,9 @@ func (s *Launches) hold(ctx context.Context, by relay.By, w wanted, why string) 
 	if errors.Is(err, relay.ErrFull) {
 		return api.StartedSession{}, api.AsError(wire(err)).WithHint("nothing was asked for: wait until a person has decided about one of those; you are told when they have")
 	}
+	if errors.Is(err, relay.ErrActive) {
+		return api.StartedSession{}, api.Errorf(api.CodeRefused, "%w", err).WithHint("nothing was asked for: there is one session for each name in a team")
+	}
 	if err != nil {
 		return api.StartedSession{}, wire(err)
 	}
@@ -87,6 +90,8 @@ func (s *Launches) Decide(ctx context.Context, from api.Caller, req api.DecideRe
 	switch {
 	case errors.Is(err, relay.ErrDecided):
 		return d, s.Decided(ctx, string(one.Message))
+	case errors.Is(err, relay.ErrActive):
+		return d, api.Errorf(api.CodeRefused, "%w", err).WithHint("it goes on waiting: intercom inbox reject %s", one.Message.Short())
 	case err != nil:
 		return d, wire(err)
 	}
