@@ -8,14 +8,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// AskShutdown asks a teammate to end. Only the lead of its team may. If the teammate has no
-// session, nobody can answer for it, but its inbox gets the request all the same. Answer:
-// Handshake, Team.
+// AskShutdown asks a teammate to end. Only the lead of its team may, and a person who is about to
+// end its session. If the teammate has no session, nobody can answer for it, but its inbox gets the
+// request all the same. Answer: Handshake, Team.
 type AskShutdown struct {
 	By        By
 	ID        string // of handshake.NewID; the error for one in use is a *handshake.TakenError
 	Dir, Name string
 	Patience  time.Duration // until it expires; 0: never
+	Ending    bool          // the caller ends the session itself, unless the teammate refuses
 }
 
 func (r AskShutdown) by() By { return r.By }
@@ -24,7 +25,8 @@ func (r AskShutdown) do(tx *tx, _ *Requested) (Answer, error) {
 	if r.Dir == "" {
 		r.Dir = tx.teamOf(r.By)
 	}
-	if err := tx.leads(r.Dir, r.By); err != nil {
+	ends := r.Ending && r.By.Person()
+	if err := tx.leads(r.Dir, r.By); err != nil && !ends {
 		return Answer{}, fmt.Errorf("ask %q to end: %w", r.Name, err)
 	}
 	to := handshake.Party{Peer: message.DerivedID(time.Time{}, "seat", r.Dir, r.Name), Name: r.Name}

@@ -271,7 +271,8 @@ func TestHandshake_WhoHasGoneDoesNotAnswer(t *testing.T) {
 }
 
 // The lead is the caller that spawned first. An agent that leads is asked, and except for a person
-// nobody else asks teammates to end; when the agent has gone, a person leads.
+// who is about to end a session nobody else asks teammates to end; when the agent has gone, a person
+// leads.
 func TestHandshake_WhoLeads(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("chief", "alice", "other")
@@ -287,10 +288,14 @@ func TestHandshake_WhoLeads(t *testing.T) {
 		_, err = r.ask(TakeSeat{By: by, Seat: Seat{Dir: project, Name: "eve"}, Peer: other.ID})
 		notLead(err)
 	}
-	for _, by := range []By{agent(other), agent(alice)} {
-		_, err := r.ask(AskShutdown{By: by, ID: "0000000a", Dir: project, Name: "alice"})
+	for _, one := range []AskShutdown{{By: ada}, {By: agent(other)}, {By: agent(alice)}, {By: agent(other), Ending: true}} {
+		one.ID, one.Dir, one.Name = "0000000a", project, "alice"
+		_, err := r.ask(one)
 		notLead(err)
 	}
+	asked := r.must(AskShutdown{By: ada, ID: "0000000d", Dir: project, Name: "alice", Ending: true}).Handshake
+	assert.True(t, asked.Asker.Person)
+	assert.Equal(t, alice.ID, asked.Answerer.Peer)
 	_, err := r.ask(TakeSeat{By: agent(chief), Seat: Seat{Dir: project, Name: "alice"}, Peer: other.ID})
 	assert.ErrorIs(t, err, ErrActive, "alice has a session")
 	_, err = r.ask(AskPlan{By: agent(chief), ID: "0000000b", Plan: "mine"})

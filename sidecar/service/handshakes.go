@@ -54,15 +54,21 @@ func (s *Teams) ledWith(by relay.By, name string) (dir string) {
 }
 
 func (s *Teams) askToEnd(ctx context.Context, by relay.By, d team.Dir, name string, patience time.Duration) (handshake.Handshake, error) {
-	if err := d.Knows(name); err != nil {
+	return s.ask(ctx, relay.AskShutdown{By: by, Dir: d.Path, Name: name, Patience: patience})
+}
+
+// ask makes a request to end.
+func (s *Teams) ask(ctx context.Context, r relay.AskShutdown) (handshake.Handshake, error) {
+	if err := (team.Dir{Path: r.Dir}).Knows(r.Name); err != nil {
 		return handshake.Handshake{}, teamWire(err)
 	}
-	if name == team.Lead {
-		return handshake.Handshake{}, api.Errorf(api.CodeUsage, "%q is the lead, who cannot ask itself", name)
+	if r.Name == team.Lead {
+		return handshake.Handshake{}, api.Errorf(api.CodeUsage, "%q is the lead, who cannot ask itself", r.Name)
 	}
 	return s.begin(ctx, func(id string) relay.Request {
-		return relay.AskShutdown{By: by, ID: id, Dir: d.Path, Name: name, Patience: patience}
-	}, d.Path)
+		r.ID = id
+		return r
+	}, r.Dir)
 }
 
 // begin starts a handshake under an id that was never used before, and writes its line.
@@ -246,7 +252,9 @@ func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.Peer, g
 	if !ok {
 		return true, "", nil
 	}
-	h, err := s.askToEnd(ctx, by, team.Dir{Path: seat.Dir}, seat.Name, answerable(s.Policies.teamSettings().Timeout, grace))
+	h, err := s.ask(ctx, relay.AskShutdown{
+		By: by, Dir: seat.Dir, Name: seat.Name, Patience: answerable(s.Policies.teamSettings().Timeout, grace), Ending: true,
+	})
 	if err != nil {
 		return false, "", err
 	}

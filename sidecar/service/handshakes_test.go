@@ -186,6 +186,34 @@ func TestTeams_whoLeadsTwo(t *testing.T) {
 	assert.Empty(t, s.ledWith(relay.By{Kind: relay.Agent, Peer: "a"}, "bob"), "a teammate leads nothing")
 }
 
+// A person ends a teammate that an agent leads like any other, which is asked first. To ask it without ending it is
+// still its lead's alone.
+func TestTeams_aPersonEndsAnAgentsTeammate(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	d := team.Dir{Path: filepath.Join(t.TempDir(), "led")}
+	require.NoError(t, os.Mkdir(d.Path, 0o700))
+	require.NoError(t, d.Make())
+	boss, err := k.relay.Adopt(t.Context(), message.Peer{Name: "boss", PaneOf: message.PaneOf{Pane: "%2"}})
+	require.NoError(t, err)
+	carol, err := k.relay.Adopt(t.Context(), message.Peer{Name: "carol", PaneOf: message.PaneOf{Pane: "%3"}})
+	require.NoError(t, err)
+	seat, lead := relay.Seat{Dir: d.Path, Name: "carol", Role: "dev"}, relay.By{Kind: relay.Agent, Peer: boss.ID}
+	_, err = k.relay.Do(t.Context(), relay.TakeSeat{By: lead, Seat: seat, Peer: carol.ID})
+	require.NoError(t, err)
+	require.NoError(t, d.Enlist("carol", "dev"))
+
+	_, err = k.askToEnd(t.Context(), ada, d, "carol", 0)
+	require.ErrorContains(t, err, `only session "boss" leads the team`)
+	may, _, err := k.MayEnd(t.Context(), ada, carol, time.Millisecond)
+	require.NoError(t, err)
+	assert.True(t, may, "it has not answered")
+	asked, _, err := d.Peek("carol")
+	require.NoError(t, err)
+	require.Len(t, asked, 1)
+	assert.Equal(t, handshake.TypeShutdownRequest, asked[0].Type)
+}
+
 // A restarted sidecar keeps the teams whose members have their sessions there, before anybody asks it for
 // something.
 func TestTeams_keptByTheNextLife(t *testing.T) {
