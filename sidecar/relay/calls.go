@@ -59,6 +59,11 @@ func (r *Relay) Killing(ctx context.Context, peer message.ID) error {
 	return r.post(ctx, posted{event: Killing{Peer: peer}})
 }
 
+// KillFailed says that a session that somebody was about to end goes on; see KillFailed.
+func (r *Relay) KillFailed(ctx context.Context, peer message.ID) error {
+	return r.post(ctx, posted{event: KillFailed{Peer: peer}})
+}
+
 // Stopped reports whether everything is stopped until a person resumes all, as of the last
 // step that is on disk.
 func (r *Relay) Stopped() bool { return r.stopped.Load() }

@@ -473,6 +473,28 @@ func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
 	assert.Len(t, r.notices, before, "who ended it knows")
 }
 
+// A teammate whose end failed was not killed: if its program ends by itself later, a person is told so. What has
+// ended after all, and what has approved its end, stays as it is.
+func TestHandshake_WhatGoesOnWasNotKilled(t *testing.T) {
+	r, alice, bob, _ := newTeam(t)
+	end := func(name string) SeatEnd { return r.s.seats[seatID(project, name)].End }
+	_, _ = r.step(Killing{alice.ID})
+	require.Equal(t, EndKilled, end("alice"))
+	_, _ = r.step(KillFailed{alice.ID})
+	r.restart(0)
+	assert.Empty(t, end("alice"))
+	_, _ = r.step(Killing{alice.ID})
+	_, _ = r.step(Gone{alice.ID, message.AgentGone})
+	_, _ = r.step(KillFailed{alice.ID})
+	assert.Equal(t, EndKilled, end("alice"))
+
+	r.shutdown("0000000a", "bob")
+	r.must(AnswerHandshake{By: agent(bob), Answer: yes(handshake.Shutdown, "0000000a")})
+	_, _ = r.step(Killing{bob.ID})
+	_, _ = r.step(KillFailed{bob.ID})
+	assert.Equal(t, EndApproved, end("bob"))
+}
+
 // The caller that asked a teammate to end is told once that it still runs, however often, and in
 // whatever run, that is tried: a leading agent in its pane, a person by a notice.
 func TestHandshake_AnEndThatFailedIsToldOnce(t *testing.T) {

@@ -234,6 +234,17 @@ func (e Killing) step(tx *tx) {
 	}
 }
 
+// KillFailed takes Killing back: the session could not be ended, and goes on. It changes nothing if
+// the session has ended after all.
+type KillFailed struct{ Peer message.ID }
+
+func (e KillFailed) step(tx *tx) {
+	if one := tx.seatOf("", e.Peer); one != nil && one.End == EndKilled && tx.present(e.Peer) != nil {
+		one.End = ""
+		tx.sit(one)
+	}
+}
+
 func (tx *tx) restoreSeats(all ...message.Record) error {
 	read, err := seats.Values(all...)
 	for id, one := range read {

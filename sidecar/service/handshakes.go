@@ -326,6 +326,11 @@ func (s *Teams) Killing(ctx context.Context, session message.ID) error {
 	return s.Relay.Killing(ctx, session)
 }
 
+// KillFailed notes that such a session could not be ended.
+func (s *Teams) KillFailed(ctx context.Context, session message.ID) error {
+	return s.Relay.KillFailed(ctx, session)
+}
+
 // handshakeWire gives an error of a handshake its code and a hint.
 func handshakeWire(err error) error {
 	if of, ok := errors.AsType[*handshake.UnknownError](err); ok {

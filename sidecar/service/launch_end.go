@@ -30,6 +30,8 @@ type Consent interface {
 	Seated(seat message.StartSeat) error
 	// Killing notes that a session is about to be ended without having been asked.
 	Killing(ctx context.Context, session message.ID) error
+	// KillFailed notes that a session could not be ended, whether it was to be killed or did not answer MayEnd.
+	KillFailed(ctx context.Context, session message.ID) error
 }
 
 // unlistedWithin is how long the reply to an end waits until the ended session is no longer listed.
@@ -76,6 +78,11 @@ func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionR
 		}
 	}
 	how, err := s.Launcher.End(ctx, session, quit, cmp.Or(req.Grace, launch.QuitWithin))
+	if err != nil && s.Consent != nil {
+		if err := s.Consent.KillFailed(context.WithoutCancel(ctx), session.ID); err != nil {
+			s.Log.Warn("take back that a teammate was killed", "session", session.Name, "err", err)
+		}
+	}
 	if left, ok := errors.AsType[*launch.LeftError](err); ok {
 		return ended, api.Errorf(api.CodeFailed, "%w", err).WithHint("%s", hintLeft(left))
 	}

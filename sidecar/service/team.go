@@ -37,6 +37,7 @@ type Teams struct {
 		Gone(ctx context.Context, id message.ID, why message.Reason) error
 		Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
 		Killing(ctx context.Context, session message.ID) error
+		KillFailed(ctx context.Context, session message.ID) error
 		NotifyOf(ctx context.Context, chat message.ID, text string) error
 	}
 	Journal interface {
