@@ -269,7 +269,8 @@ func TestFollower_theStatusFileEndsATurnThatLeftNoTrace(t *testing.T) {
 	l.until(t, "status idle")
 	due, ok := l.machine.Due()
 	require.True(t, ok)
-	ended := l.machine.Tick(due).Ended
+	assert.Empty(t, l.machine.Tick(due).Ended)
+	ended := l.machine.Tick(due.Add(againGrace)).Ended
 	require.Len(t, ended, 1)
 	assert.True(t, ended[0].Interrupted)
 }

@@ -12,6 +12,10 @@ const (
 	// idleGrace is how long a status file must have said idle, and the transcript nothing, before a turn without an
 	// end counts as ended. Transcripts are written with a small delay.
 	idleGrace = 3 * time.Second
+	// againGrace is how much later a turn that a status file ends is looked at once more. Where the whole computer
+	// stood still, idleGrace went by in which neither the agent wrote nor anybody read. By then at least one look
+	// at the transcript has begun since.
+	againGrace = 2 * rescan
 	// restGrace is the same for another witness, if words have been written down and the witness has seen the agent
 	// at work. Gemini CLI shows that it waits only after it has written.
 	restGrace = 400 * time.Millisecond
@@ -99,6 +103,7 @@ type Machine struct {
 	status   Status
 	rests    time.Time                 // since when another witness saw the agent wait for its user; zero: it does not wait
 	spent    map[string]message.Tokens // by call of the model, for the open turn
+	doubted  time.Time                 // when Tick first found that the status ends the open turn; zero: it has not, or news came since
 	writes   bool                      // the agent writes down how a turn ends, so a turn without an end in which it rests was abandoned
 }
 
@@ -144,6 +149,7 @@ func (m *Machine) LastWhole() (Turn, bool) { return m.whole, m.whole.Whole() }
 // Feed processes the next event.
 func (m *Machine) Feed(e Event) Outcome {
 	var out Outcome
+	m.doubted = time.Time{}
 	switch e.Kind {
 	case Prompted:
 		p := m.claim(e)
@@ -343,7 +349,9 @@ func (m *Machine) snapshot() Turn {
 
 // Status processes the agent's own status. It can only end a turn.
 func (m *Machine) Status(s Status, now time.Time) Outcome {
-	m.status = s
+	if s != m.status {
+		m.status, m.doubted = s, time.Time{}
+	}
 	return m.Tick(now)
 }
 
@@ -378,7 +386,9 @@ func (m *Machine) Due() (time.Time, bool) {
 	switch {
 	case m.open == nil || m.marked:
 		return time.Time{}, false
-	case m.status.State == StatusIdle && !m.status.Since.Before(m.open.Began):
+	case m.idle() && !m.doubted.IsZero():
+		return m.doubted.Add(againGrace), true
+	case m.idle():
 		return later(m.status.Since, m.heard).Add(idleGrace), true
 	case m.rests.IsZero():
 		return time.Time{}, false
@@ -393,13 +403,26 @@ func (m *Machine) Due() (time.Time, bool) {
 	return later(m.rests, m.heard).Add(doubtGrace), true
 }
 
+// idle reports whether the agent's own status says that the open turn is over.
+func (m *Machine) idle() bool {
+	return m.status.State == StatusIdle && !m.status.Since.Before(m.open.Began)
+}
+
 // Tick ends an open turn once the agent has been idle for long enough, by its status or by another witness.
 func (m *Machine) Tick(now time.Time) Outcome {
 	var out Outcome
 	if m.heard.After(now) { // the clock was set back since
 		m.heard = now
 	}
-	if due, ok := m.Due(); ok && !now.Before(due) {
+	if m.doubted.After(now) {
+		m.doubted = now
+	}
+	due, ok := m.Due()
+	switch {
+	case !ok || now.Before(due):
+	case m.idle() && m.doubted.IsZero():
+		m.doubted = now
+	default:
 		m.open.Abandoned = m.writes
 		m.unmarked(&out, !m.live)
 	}

@@ -314,7 +314,12 @@ func TestMachine_interruptedBeforeTheFirstWord(t *testing.T) {
 	due, ok := m.Due()
 	require.True(t, ok)
 	assert.Equal(t, idle.Since.Add(idleGrace), due)
-	out = m.Tick(due)
+	assert.Empty(t, m.Tick(due).Ended, "the computer may have stood still, and the transcript not been read since")
+	again, ok := m.Due()
+	require.True(t, ok)
+	assert.Equal(t, due.Add(againGrace), again)
+	assert.Empty(t, m.Tick(again.Add(-1)).Ended)
+	out = m.Tick(again)
 	require.Len(t, out.Ended, 1)
 	assert.True(t, out.Ended[0].Interrupted)
 	assert.True(t, out.Ended[0].Unmarked)
@@ -322,6 +327,33 @@ func TestMachine_interruptedBeforeTheFirstWord(t *testing.T) {
 	assert.False(t, open)
 	_, ok = m.Due()
 	assert.False(t, ok)
+}
+
+// A computer that stands still for longer than idleGrace, while Claude Code ends a turn, makes no interrupted turn: what it
+// wrote, or will only now write, comes before the second look.
+func TestMachine_theComputerStoodStill(t *testing.T) {
+	began := time.Date(2026, 12, 3, 2, 38, 19, 0, time.UTC)
+	idle := Status{State: StatusIdle, Since: began.Add(time.Second)}
+	for name, first := range map[string]func(m *Machine, woke time.Time) Outcome{
+		"the status was read before":  func(m *Machine, woke time.Time) Outcome { m.Status(idle, idle.Since); return m.Tick(woke) },
+		"the status is read only now": func(m *Machine, woke time.Time) Outcome { return m.Status(idle, woke) },
+		"the status was busy meanwhile": func(m *Machine, woke time.Time) Outcome {
+			m.Status(Status{State: StatusBusy, Since: began}, began)
+			return m.Status(idle, woke)
+		},
+		"the clock is set back thereafter": func(m *Machine, woke time.Time) Outcome { m.Status(idle, woke.Add(time.Hour)); return m.Tick(woke) },
+	} {
+		var m Machine
+		m.Feed(Event{Kind: Prompted, Text: "hello", By: ByKeys, At: began})
+		woke := began.Add(time.Minute)
+		assert.Empty(t, first(&m, woke).Ended, name)
+		assert.Empty(t, m.Tick(woke.Add(againGrace-1)).Ended, name)
+		m.Feed(Event{Kind: Spoke, Text: "the answer", At: began.Add(time.Second)})
+		out := m.Feed(Event{Kind: TurnEnded, At: began.Add(time.Second)})
+		require.Len(t, out.Ended, 1, name)
+		assert.False(t, out.Ended[0].Interrupted, name)
+		assert.Equal(t, "the answer", out.Ended[0].Words, name)
+	}
 }
 
 // If the same prompt is sent again, or another one, the turn before it is over, too.
@@ -459,6 +491,9 @@ func TestMachine_whatIsPastIsNotTold(t *testing.T) {
 	m.Feed(Event{Kind: Prompted, Text: "withdrawn long ago", By: ByKeys, Past: true, At: time.Unix(100, 0)})
 	out = m.Status(Status{State: StatusIdle, Since: time.Unix(101, 0)}, time.Unix(1000, 0))
 	assert.Empty(t, out.Ended)
+	_, open = m.Turn()
+	assert.True(t, open)
+	assert.Empty(t, m.Tick(time.Unix(1000, 0).Add(againGrace)).Ended)
 	_, open = m.Turn()
 	assert.False(t, open)
 }

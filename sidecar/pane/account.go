@@ -442,6 +442,7 @@ func (p *Pane) tick(ctx context.Context, now time.Time) {
 	if p.account == nil {
 		return
 	}
+	p.drain(ctx) // what was read comes before what time alone ends
 	out := p.account.machine.Tick(now)
 	out.Ended = append(p.account.rested, out.Ended...)
 	p.account.rested = nil
