@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -413,8 +414,21 @@ func (b *box) look(ctx context.Context) {
 	if now.Sub(changed) < 20*time.Millisecond {
 		b.listed = changed.Add(-time.Nanosecond)
 	}
+	b.triedHere(all)
 	slices.Reverse(all)
 	b.backlog = slices.DeleteFunc(all, func(e Entry) bool { return !b.fresh(e) })
+}
+
+// triedHere forgets what was to be tried again and has gone since: it would be looked for at each tick.
+func (b *box) triedHere(all []Entry) {
+	if len(b.tries) == 0 {
+		return
+	}
+	there := map[string]bool{}
+	for _, e := range all {
+		there[e.Name] = true
+	}
+	maps.DeleteFunc(b.tries, func(name string, _ try) bool { return !there[name] })
 }
 
 // fresh reports whether there is something to do about a file.

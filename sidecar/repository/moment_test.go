@@ -46,3 +46,20 @@ func TestH54_H59_twoNamesForAMoment(t *testing.T) {
 	require.NoError(t, os.Remove(draft))
 	h.until(func() bool { return h.marked(late) })
 }
+
+// A half-written file that its author removes is looked for once more, not at each tick from then on.
+func TestLook_forgetsATriedFileThatHasGone(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	const name = "message-1-from-half.json"
+	drop(t, d, name, `{"message_type":`)
+	now := time.Now()
+	b := newBox(&Peers{Now: func() time.Time { return now }}, d, message.Peer{})
+	_, text, err := d.Read(name)
+	b.unread(t.Context(), Entry{Name: name}, text, err)
+	require.Contains(t, b.tries, name)
+	require.NoError(t, os.Remove(d.File(name)))
+	now = now.Add(rescan)
+	b.look(t.Context())
+	assert.Empty(t, b.tries)
+}
