@@ -21,6 +21,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -208,10 +209,25 @@ func endHolder(lock string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
 	defer cancel()
 	err := over(ctx, api.Paths{Lock: lock}, who)
-	if err != nil {
-		_ = syscall.Kill(who.PID, syscall.SIGKILL)
+	if err == nil {
+		return nil
 	}
-	return err
+	if now := resident(lock); now.PID != 0 {
+		who = now
+	}
+	return fmt.Errorf("%w; what it was doing:\n%s", err, quit(who))
+}
+
+// quit ends a process of this program that hangs, and returns what its goroutines were doing: the end of what it writes to its stderr.
+func quit(who process.Process) string {
+	told, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/2", who.PID))
+	_ = syscall.Kill(who.PID, syscall.SIGQUIT)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = gone(ctx, who)
+	_ = syscall.Kill(who.PID, syscall.SIGKILL)
+	text, _ := os.ReadFile(told)
+	return string(text[max(0, len(text)-64<<10):])
 }
 
 // endGuard ends the guard of the sidecar that holds a lock, if it has one. Until done is called, the sidecar gets no other.

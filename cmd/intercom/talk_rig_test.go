@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // talker is a person without tmux who runs the real program.
@@ -33,6 +36,7 @@ func newTalker(t testing.TB) *talker {
 	}}
 	t.Cleanup(func() {
 		k.endAll()
+		k.rests()
 		os.RemoveAll(run)
 	})
 	return k
@@ -51,6 +55,22 @@ func (k *talker) endAll() {
 	for _, lock := range append(locks, p.Lock) {
 		assert.NoError(k.t, endHolder(lock))
 	}
+}
+
+// rests waits for the end of every process of the program. A sidecar that has ended by itself, with its tmux server, may hold
+// no lock any more and still write into the home.
+func (k *talker) rests() {
+	here := []byte("\x00XDG_RUNTIME_DIR=" + k.env["XDG_RUNTIME_DIR"] + "\x00")
+	tmuxtest.WaitFor(k.t, "the end of all its processes", func() bool {
+		all, _ := filepath.Glob("/proc/[0-9]*")
+		return !slices.ContainsFunc(all, func(dir string) bool {
+			if program, err := os.Readlink(dir + "/exe"); err != nil || program != thisProgram() {
+				return false
+			}
+			env, _ := os.ReadFile(dir + "/environ")
+			return bytes.Contains(append([]byte{0}, env...), here)
+		})
+	})
 }
 
 // headless are the paths of the sidecar without a tmux server.
