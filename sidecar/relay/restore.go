@@ -64,7 +64,8 @@ func (e Restored) step(tx *tx) {
 		if tx.chat(one.Chat.ID) == nil {
 			c := &chat{Chat: one.Chat, taken: one.Taken}
 			c.Participants = c.copy().Participants // a copy: participants are changed here
-			c.Limits = route.WithDefaults(c.Limits, tx.chatLimits)
+			// What init.lua says now is for new chats.
+			c.Limits = route.WithDefaults(c.Limits, message.Limits{})
 			tx.begun(c)
 			tx.touchChat(c)
 		}

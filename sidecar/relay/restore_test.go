@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
 // A chat goes on where it was: its participants, what waits, how many turns are left.
@@ -44,6 +45,19 @@ func TestRestore_chatGoesOn(t *testing.T) {
 	assert.Empty(t, r.say(s[0], "fourth"))
 	r.submit(answer...)
 	assert.Equal(t, whyTurns, r.shows(c.ID).Why)
+}
+
+// What init.lua says about new chats by then does not change a chat that goes on.
+func TestRestore_aChatKeepsItsOwnSettings(t *testing.T) {
+	r := newRig(t)
+	r.adopt("a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	r.s = NewState([32]byte{1, 1}, message.Limits{})
+	_, _ = r.step(LimitsChanged{Chats: message.Limits{
+		Depth: 3, Tokens: 1000, Words: route.WordsAll, Person: true, Approve: message.ApproveAll, Stall: StallOff, Away: time.Minute,
+	}})
+	_, _ = r.step(restored(r.book, message.Process{}))
+	assert.Equal(t, c, r.shows(c.ID))
 }
 
 // A chat that began while the clock was ahead still hears its members after a restart, although by
