@@ -100,6 +100,24 @@ func TestMirror_aComputersOtherSessionsAreBound(t *testing.T) {
 	require.NoError(t, says(codex))
 }
 
+// No two open chats have one name, also if capitals differ: then the chat of another computer has
+// none here.
+func TestMirror_takesNoNameThatAnOpenChatHas(t *testing.T) {
+	for name, want := range map[string]string{"plans": "", "Plans": "", "notes": "notes", "a b": "", "": ""} {
+		r := newRig(t)
+		s := r.adopt("a", "b", "c")
+		far := r.far("codex")
+		r.must(StartChat{Peers: []string{"a", "b"}, Name: "plans"})
+		r.tokens++
+		a, err := r.step(Mirrored{Token: r.tokens, Consent: true, Chat: message.Chat{
+			Home: &message.Home{Computer: "mallory", Chat: r.id()}, Name: name,
+			Participants: []message.Participant{{Peer: far.ID, Number: 1, MaySpeak: true}, {Peer: s[2].ID, Number: 2, MaySpeak: true}},
+		}})
+		require.NoError(t, err, name)
+		assert.Equal(t, want, a.Chats[0].Name, name)
+	}
+}
+
 // A turn on another computer comes once for each session that hears it here. It is one turn of the
 // chat, and its copies are no repetitions; also in the next run. If a computer does not say which
 // turn a copy belongs to, each copy is a turn.

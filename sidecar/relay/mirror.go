@@ -73,7 +73,7 @@ func (tx *tx) mirror(e Mirrored) (*chat, error) {
 	c := &chat{Chat: message.Chat{
 		ID: id, Home: e.Chat.Home, State: message.ChatOn, Started: tx.now, Limits: route.WithDefaults(message.Limits{}, tx.chatLimits),
 	}}
-	if registry.CheckName(e.Chat.Name) == nil && !slices.ContainsFunc(tx.open(), func(o *chat) bool { return o.Name == e.Chat.Name }) {
+	if tx.checkChatName(e.Chat.Name) == nil {
 		c.Name = e.Chat.Name
 	}
 	if err := tx.reseat(c, e.Chat); err != nil {
