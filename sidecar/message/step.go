@@ -27,7 +27,7 @@ type Decision struct {
 	// For ask and hold: after so much awake time without a person's decision, Otherwise applies.
 	// Without both it waits for ever.
 	Expires   time.Duration `json:"expires_ns,omitempty"`
-	Otherwise Verb          `json:"otherwise,omitempty"` // deliver, ack, bounce or drop
+	Otherwise Verb          `json:"otherwise,omitempty"` // deliver, ack, ask, bounce or drop
 
 	Notify bool `json:"notify,omitempty"` // a person is told of it; with ask they always are
 	Offer  bool `json:"offer,omitempty"`  // and told how to open it

@@ -552,7 +552,8 @@ func (tx *tx) lapse() {
 	inOrder(waits)
 	for _, d := range waits {
 		switch {
-		case d.hold == message.HoldFilter || d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
+		case d.hold == message.HoldFilter || d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold,
+			d.otherwise == message.VerbAsk && d.hold == message.HoldApproval:
 			continue
 		case d.since == unset:
 			d.since = tx.awake
@@ -572,9 +573,12 @@ func (tx *tx) lapse() {
 			continue
 		}
 		c := tx.chat(one.chat)
-		if one.otherwise == message.VerbDeliver {
+		switch one.otherwise {
+		case message.VerbDeliver:
 			tx.overdue(list, c)
-		} else {
+		case message.VerbAsk:
+			tx.askNow(list, c)
+		default:
 			tx.unanswered(list, c)
 		}
 		if c != nil {
@@ -625,6 +629,24 @@ func (tx *tx) overdue(list []*delivery, c *chat) {
 	for _, d := range list {
 		tx.letGo(d)
 	}
+}
+
+// askNow makes the deliveries of a message, which a policy held for a time, wait for a person's yes.
+func (tx *tx) askNow(list []*delivery, c *chat) {
+	m := list[0].Message
+	v := message.Verdict{
+		Message: m.ID, At: tx.now, Outcomes: tx.beside(m.ID, list),
+		Decision: message.Decision{Verb: message.VerbAsk, Reason: "held for " + message.ShowDuration(list[0].lasts), By: message.BuiltIn},
+	}
+	tx.step.Verdicts = append(tx.step.Verdicts, v)
+	var planned []message.Delivery
+	for _, d := range list {
+		d.hold = message.HoldApproval
+		d.awaitDecision(v.For(d.Target))
+		tx.receipt(d, message.Held, message.AwaitingApproval)
+		planned = append(planned, d.Delivery)
+	}
+	tx.tell(&pending{message: m, chat: c}, v, planned)
 }
 
 // beside returns the outcomes that remain for those deliveries of a message that a decision is not

@@ -274,6 +274,35 @@ func TestV10_notForEverWhereAPolicySaysSo(t *testing.T) {
 	}
 }
 
+// What a policy holds for a time and then asks about, as a handoff during quiet hours, waits for a
+// person's yes from then on, who is told; in the next run too.
+func TestLapse_asksOnceItWasHeldForItsTime(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		r := newRig(t)
+		r.async = true
+		s := r.adopt("a", "b")
+		_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+		_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{
+			Verb: message.VerbHold, Reason: "quiet hours", Expires: time.Minute, Otherwise: message.VerbAsk,
+		}}})
+		d := r.only("x")
+		require.Equal(t, []string{"queued", "held: quiet hours"}, r.states(d.ID))
+		require.Empty(t, r.notices)
+		r.pass(2 * time.Minute)
+		assert.Equal(t, []string{"queued", "held: quiet hours", "held: waiting for approval"}, r.states(d.ID))
+		require.Len(t, r.notices, 1)
+		assert.Contains(t, r.notices[0], "a's message to b awaits your approval: intercom inbox approve "+d.Message.ID.Short()+" (held for 1m)")
+		if again {
+			r.restart(0)
+		}
+		r.pass(2 * time.Minute)
+		assert.Len(t, r.notices, 1, "once")
+		assert.Empty(t, r.out)
+		r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
+		assert.Len(t, r.out, 1)
+	}
+}
+
 // An acknowledgement instead of a person's word is told to the author like an immediate one: if
 // there is a text for it, or if an answer was asked for.
 func TestApprove_lapsesAsAnAcknowledgement(t *testing.T) {
