@@ -435,7 +435,8 @@ func TestHandshake_ARestartChangesNoTracker(t *testing.T) {
 // nobody asked for, together with the change that makes it true, and never of an end that somebody
 // caused.
 func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
-	const told = "teammate alice in " + project + ": its program has ended; intercom team spawn alice starts it again"
+	const told = "teammate alice in " + project + ": its program has ended; " +
+		"intercom team spawn alice --role 'dev' --dir '" + project + "', with --agent NAME or -- COMMAND, starts it again"
 	count := func(r *rig) (n int) {
 		for _, text := range r.notices {
 			if text == told {
@@ -444,7 +445,7 @@ func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
 		}
 		return n
 	}
-	r, alice, bob, _ := newTeam(t)
+	r, alice, bob, carol := newTeam(t)
 	_, _ = r.step(SeatLeft{project, "alice", alice.ID})
 	assert.Zero(t, count(r), "it has not ended")
 	_, _ = r.step(Gone{alice.ID, message.AgentGone})
@@ -465,6 +466,12 @@ func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, one)
+
+	r.must(TakeSeat{By: ada, Seat: Seat{Dir: project, Name: "carol", Role: "bob's tester"}, Peer: carol.ID})
+	_, _ = r.step(Gone{carol.ID, message.AgentGone})
+	_, _ = r.step(SeatLeft{project, "carol", carol.ID})
+	command := `intercom team spawn carol --role 'bob'\''s tester' --dir '` + project + "',"
+	assert.Contains(t, r.notices[len(r.notices)-1], command, "for a shell")
 
 	_, _ = r.step(Killing{bob.ID})
 	_, _ = r.step(Gone{bob.ID, message.AgentGone})

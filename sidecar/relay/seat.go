@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
@@ -209,9 +210,14 @@ func (e SeatLeft) step(tx *tx) {
 	tx.seated = slices.DeleteFunc(tx.seated, func(have string) bool { return have == id })
 	record(tx, seats, id, false, one.Seat)
 	if one.End == "" {
-		tx.notice("", fmt.Sprintf("teammate %s in %s: its program has ended; intercom team spawn %[1]s starts it again", one.Name, one.Dir))
+		again := fmt.Sprintf("intercom team spawn %s --role %s --dir %s", one.Name, shellWord(one.Role), shellWord(one.Dir))
+		tx.notice("", fmt.Sprintf("teammate %s in %s: its program has ended; %s, with --agent NAME or -- COMMAND, starts it again",
+			one.Name, one.Dir, again))
 	}
 }
+
+// shellWord quotes text as one word of a shell's command line.
+func shellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // sit puts a seat in its place, and writes it down.
 func (tx *tx) sit(one *seat) {
