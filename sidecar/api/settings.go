@@ -66,7 +66,7 @@ var Settings = []Setting{
 	{
 		Key: "away", Means: "pause after this long with nobody at a terminal, or off (off)",
 		apply: func(l *message.Limits, v string) bool {
-			if v == "off" {
+			if l.Off.Away = v == "off"; l.Off.Away {
 				l.Away = 0
 				return true
 			}
@@ -118,7 +118,10 @@ var Settings = []Setting{
 	},
 	{
 		Key: "person", Means: "on: also pass on what a person types into a pane by hand (off)",
-		apply: func(l *message.Limits, v string) bool { l.Person = v == "on"; return v == "on" || v == "off" },
+		apply: func(l *message.Limits, v string) bool {
+			l.Person, l.Off.Person = v == "on", v == "off"
+			return l.Person || l.Off.Person
+		},
 		shows: func(l message.Limits) string {
 			if l.Person {
 				return "on"
@@ -131,7 +134,7 @@ var Settings = []Setting{
 		Key: "approve", Means: "yes: what agents say awaits your approval; or NAME,…: what these say does (no)",
 		apply: func(l *message.Limits, v string) bool {
 			l.Approve = v
-			if v == "no" {
+			if l.Off.Approve = v == "no"; l.Off.Approve {
 				l.Approve = ""
 			}
 			return !strings.ContainsFunc(v, isControl) && !slices.ContainsFunc(strings.Split(v, ","), func(name string) bool {

@@ -27,16 +27,16 @@ func TestSettings_eachIsParsedAndShown(t *testing.T) {
 		{"expire", "1s", message.Limits{Expire: time.Second}, "1s"},
 		{"away", "2h", message.Limits{Away: 2 * time.Hour}, "2h"},
 		{"away", "30m", message.Limits{Away: 30 * time.Minute}, "30m"},
-		{"away", "off", message.Limits{}, ""},
+		{"away", "off", message.Limits{Off: message.Off{Away: true}}, ""},
 		{"line_break", " / ", message.Limits{LineBreak: " / "}, " / "},
 		{"header", "both", message.Limits{Header: "both"}, "both"},
 		{"header", "attribution", message.Limits{Header: "attribution"}, ""},
 		{"words", "all", message.Limits{Words: "all"}, "all"},
 		{"words", "last", message.Limits{Words: "last"}, ""},
 		{"person", "on", message.Limits{Person: true}, "on"},
-		{"person", "off", message.Limits{}, ""},
+		{"person", "off", message.Limits{Off: message.Off{Person: true}}, ""},
 		{"approve", "yes", message.Limits{Approve: "yes"}, "yes"},
-		{"approve", "no", message.Limits{}, ""},
+		{"approve", "no", message.Limits{Off: message.Off{Approve: true}}, ""},
 		{"stall", "off", message.Limits{Stall: "off"}, "off"},
 		{"stall", "agents", message.Limits{Stall: "agents"}, ""},
 		{"approve", "claude,%7", message.Limits{Approve: "claude,%7"}, "claude,%7"},
@@ -72,5 +72,8 @@ func TestSettings_whatIsNotSetStays(t *testing.T) {
 	old := message.Limits{Depth: 9, Away: time.Hour, Words: "all", Person: true}
 	got, err := api.ApplySettings(old, map[string]string{"away": "off", "rate": "3", "person": "off"})
 	require.NoError(t, err)
-	assert.Equal(t, message.Limits{Depth: 9, Rate: 3, Words: "all"}, got)
+	assert.Equal(t, message.Limits{Depth: 9, Rate: 3, Words: "all", Off: message.Off{Away: true, Person: true}}, got)
+	got, err = api.ApplySettings(got, map[string]string{"away": "1h", "person": "on"})
+	require.NoError(t, err)
+	assert.Equal(t, message.Limits{Depth: 9, Rate: 3, Words: "all", Away: time.Hour, Person: true}, got, "on again")
 }

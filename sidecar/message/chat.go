@@ -131,6 +131,15 @@ type Limits struct {
 	// Both count only time during which the computer is awake.
 	Expire time.Duration `json:"expire_ns,omitempty"` // a delivery that waited so long for a safe moment expires; 1 h
 	Away   time.Duration `json:"away_ns,omitempty"`   // the chat pauses if nobody was at any terminal for so long; 0 is off
+
+	Off Off `json:"off,omitzero"`
+}
+
+// Off says which settings of a chat were turned off expressly, so that no default applies to them.
+type Off struct {
+	Person  bool `json:"person,omitempty"`
+	Approve bool `json:"approve,omitempty"`
+	Away    bool `json:"away,omitempty"`
 }
 
 // UnmarshalJSON also reads Stall by its former name, "empty", which older journals and other

@@ -375,6 +375,22 @@ func TestLimited(t *testing.T) {
 	assert.Equal(t, 20, r.shows(first.ID).Limits.Depth)
 }
 
+// What a person turns off for one chat is off there, whatever init.lua says about chats; in the next
+// run too. An agent may not turn off a person's yes.
+func TestLimited_anExpressOffWins(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	_, _ = r.step(LimitsChanged{Chats: message.Limits{Person: true, Approve: message.ApproveAll, Away: time.Minute}})
+	off := message.Limits{Off: message.Off{Person: true, Approve: true, Away: true}}
+	_, err := r.ask(StartChat{By: By{Kind: Agent, Peer: s[0].ID}, Peers: []string{"a", "b"}, Limits: off})
+	require.ErrorIs(t, err, ErrPersonOnly)
+	c := r.chat(off, "a", "b")
+	assert.Equal(t, []any{false, "", time.Duration(0)}, []any{c.Limits.Person, c.Limits.Approve, c.Limits.Away})
+	require.Len(t, r.say(s[0], "unasked"), 1)
+	r.restart(0)
+	assert.Equal(t, c, r.shows(c.ID))
+}
+
 // Whatever an agent claims about a person's yes, it is an agent's word.
 func TestH52_WordsAreNoYes(t *testing.T) {
 	r := newRig(t)

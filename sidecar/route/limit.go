@@ -17,7 +17,7 @@ const (
 
 // WithDefaults returns the limits with each zero field replaced by that of defaults, or by the
 // built-in limit if that is zero too. Tokens, Away, Person and Approve have no built-in limit: zero
-// is off.
+// is off, and stays off if Off says so.
 func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.Depth = cmp.Or(l.Depth, defaults.Depth, DefaultDepth)
 	l.Rate = cmp.Or(l.Rate, defaults.Rate, DefaultRate)
@@ -28,11 +28,15 @@ func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.Door = cmp.Or(l.Door, defaults.Door)
 	l.Deliver = cmp.Or(l.Deliver, defaults.Deliver)
 	l.Words = cmp.Or(l.Words, defaults.Words)
-	l.Person = l.Person || defaults.Person
-	l.Approve = cmp.Or(l.Approve, defaults.Approve)
+	l.Person = l.Person || defaults.Person && !l.Off.Person
 	l.Stall = cmp.Or(l.Stall, defaults.Stall)
 	l.Expire = cmp.Or(l.Expire, defaults.Expire, DefaultExpire)
-	l.Away = cmp.Or(l.Away, defaults.Away)
+	if !l.Off.Approve {
+		l.Approve = cmp.Or(l.Approve, defaults.Approve)
+	}
+	if !l.Off.Away {
+		l.Away = cmp.Or(l.Away, defaults.Away)
+	}
 	return l
 }
 

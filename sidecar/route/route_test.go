@@ -201,6 +201,20 @@ func TestWithDefaults(t *testing.T) {
 	assert.Equal(t, WordsLast, WithDefaults(message.Limits{Words: WordsLast}, ours).Words)
 }
 
+// An express off is kept, and wins over a default; another one's off is not inherited.
+func TestWithDefaults_off(t *testing.T) {
+	on := message.Limits{Person: true, Approve: message.ApproveAll, Away: time.Second}
+	off := message.Off{Person: true, Approve: true, Away: true}
+	got := WithDefaults(message.Limits{Off: off}, on)
+	assert.Equal(t, WithDefaults(message.Limits{Off: off}, message.Limits{}), got)
+	assert.Equal(t, off, got.Off)
+	got = WithDefaults(message.Limits{Off: message.Off{Away: true}}, on)
+	assert.True(t, got.Person)
+	assert.Equal(t, message.ApproveAll, got.Approve)
+	assert.Zero(t, got.Away)
+	assert.Zero(t, WithDefaults(message.Limits{}, message.Limits{Off: off}).Off)
+}
+
 func TestWords(t *testing.T) {
 	both, one := message.Turn{Words: "last", All: "first, last"}, message.Turn{Words: "last"}
 	for set, want := range map[string]string{"": "last", WordsLast: "last", WordsAll: "first, last"} {
