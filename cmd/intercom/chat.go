@@ -56,7 +56,8 @@ func (a *app) showReturned(all []api.Returned) {
 			who = append(who, fmt.Sprintf("%s in %s", one.Name, one.Pane))
 		}
 		chat := message.Chat{ID: r.Chat, Name: r.Name}
-		a.say("back: %s, of chat %s → intercom chat start --again %s", plainLine(strings.Join(who, ", ")), chatName(chat), plainLine(cmp.Or(r.Name, r.Chat.Short())))
+		again := r.Chat.Short() // its name may mean another chat
+		a.say("back: %s, of chat %s → intercom chat start --again %s", plainLine(strings.Join(who, ", ")), chatName(chat), again)
 	}
 }
 

@@ -104,6 +104,18 @@ func TestChatShow_oneWay(t *testing.T) {
 	assert.Regexp(t, `(?m)^chat plans [0-9a-f]{8} paused by ada$`, r.out)
 }
 
+// Another chat may have the same name: the command that restores a chat names its id.
+func TestChatList_theCommandForAgentsThatAreBack(t *testing.T) {
+	id := message.NewID()
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{status: api.Status{Returned: []api.Returned{
+		{Chat: id, Name: "plans", State: message.ChatOver, Agents: []api.ReturnedAgent{{Name: "Ada", Agent: "claude", Pane: "%3"}}},
+	}}})
+	r := w.run("chat", "list", "--ended")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, "back: Ada in %3, of chat plans "+id.Short()+" → intercom chat start --again "+id.Short()+"\n")
+}
+
 // A message that a person edited is shown as it was typed, and a rejected one with the name of the session that does not get it.
 // `chat show -f` tells of each such decision when it is made. JSON gets no receipts.
 func TestChatShow_edited_and_rejected(t *testing.T) {

@@ -498,7 +498,7 @@ func (c Comeback) text(key string) string {
 	if c.Chat.State != message.ChatOver {
 		does = "lets it back into chat " + called(c.Chat)
 	}
-	way := "intercom chat start --again " + called(c.Chat)
+	way := "intercom chat start --again " + c.Chat.ID.Short() // its name may mean another chat
 	if key != "" {
 		way = key + ", then g,"
 	}

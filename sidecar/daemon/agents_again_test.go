@@ -110,7 +110,7 @@ func TestV12_LargerChatGoesOn(t *testing.T) {
 	a.startsInShell("claude", silent...)
 	before := len(a.bytes())
 	r.waitFor("it is told of", func() bool { return len(r.offers()) == 1 })
-	assert.Contains(t, r.offers()[0], "intercom chat start --again plans lets it back into chat plans")
+	assert.Contains(t, r.offers()[0], "intercom chat start --again "+chat.ID.Short()+" lets it back into chat plans")
 	assert.Equal(t, message.ChatOn, r.returned()[0].State)
 	r.looked(func() bool { return len(a.bytes()) == before })
 	_, err = r.client.StartChat(t.Context(), api.StartChatRequest{Again: "plans", Say: "welcome"})
