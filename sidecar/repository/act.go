@@ -57,7 +57,8 @@ func (b *box) work(ctx context.Context) {
 }
 
 // overdue acts on a job that makes no progress: it sends an unsent answer again, retries an agent whose queue
-// was full, or gives up on an agent that has not answered within answerDelay.
+// was full, or gives up on an agent that has not answered within answerDelay. The time does not run while the
+// relay holds the message.
 func (b *box) overdue(ctx context.Context, j *job) {
 	switch {
 	case j.unsent != "":
@@ -216,14 +217,14 @@ func (b *box) answered(ctx context.Context, j *job, r message.Receipt) {
 	if b.current != j && !slices.Contains(b.aside, j) {
 		return
 	}
-	if j.held && r.State != message.Held {
+	if j.held && r.Hold == "" {
 		j.held, j.since = false, b.peers.Now()
 		b.stalled(ctx, j.file, "", "")
 	}
 	wants := j.message.RequiresResponse()
 	switch r.State {
 	case message.Held:
-		if r.Hold == message.HoldLimit {
+		if j.held = r.Hold != ""; r.Hold == message.HoldLimit {
 			b.setAside(ctx, j, r.Reason)
 		}
 	case message.Submitted:

@@ -40,7 +40,7 @@ type job struct {
 	waits    bool         // the relay takes nothing for now
 	again    time.Time    // when to try again with an agent whose queue was full
 	attempts int          // how often its queue was full
-	held     bool         // the relay holds the message to the agent: see setAside
+	held     bool         // the relay holds the message to the agent, which does not have it
 	unsent   string       // an answer that the relay could not take yet, and the job's outcome with it
 	unsentAs string
 }
