@@ -40,6 +40,9 @@ func (b *box) work(ctx context.Context) {
 	}
 	for b.claim != nil && b.current == nil && len(b.lane) > 0 && ctx.Err() == nil {
 		j := b.lane[0]
+		if b.stopped() && !j.approved {
+			return // keep puts it down
+		}
 		b.lane, j.inLane = b.lane[1:], false
 		if !j.over && b.dir.marked(j.file) { // marked since it was taken in
 			b.ignore(ctx, j.file)

@@ -189,7 +189,10 @@ func (b *box) keep(ctx context.Context) {
 		b.leave()
 		return
 	}
-	wanted := b.wish.Load().Monitor != MonitorOff
+	wanted := !b.stopped()
+	if !wanted {
+		b.putDown(ctx)
+	}
 	path := b.peers.Enabled.claim(b.dir.Path)
 	agents := wanted && len(b.peers.Agents(b.dir.Path)) > 0
 	hold(&b.near, agents, path+".agent") // if another sidecar has it, its agents are as good
@@ -229,6 +232,10 @@ func (b *box) staysSaid() {
 func (b *box) sayWho() error {
 	return atomicfile.Write(b.dir.at(PIDFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644)
 }
+
+// stopped reports whether a person wants no messages processed. What an agent has been given goes on, and so does
+// what a person approved.
+func (b *box) stopped() bool { return b.wish.Load().Monitor == MonitorOff }
 
 // busy reports whether a job is waiting or under way.
 func (b *box) busy() bool { return len(b.lane) > 0 || b.current != nil }

@@ -203,7 +203,7 @@ func (b *box) deliver(ctx context.Context, d message.Delivery) {
 			return // the relay hands it over once more
 		}
 	}
-	if b.claim == nil {
+	if b.claim == nil || b.stopped() && !b.approved(ctx, d.Message.ID) {
 		b.await(ctx, d)
 		return
 	}

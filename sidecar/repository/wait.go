@@ -43,6 +43,10 @@ func (b *box) resume(ctx context.Context) {
 		all := b.waits
 		b.waits = nil
 		for _, w := range all {
+			if b.stopped() && !w.approved {
+				b.waits = append(b.waits, w)
+				continue
+			}
 			b.deliver(ctx, w.Delivery)
 		}
 		return
@@ -80,6 +84,23 @@ func (b *box) overWith(ctx context.Context, d message.Delivery, state message.Re
 		}
 	}
 	return b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: state, Reason: why})
+}
+
+// putDown makes the jobs that the agent was not given yet wait until the monitor is started again, except those
+// that a person approved.
+func (b *box) putDown(ctx context.Context) {
+	b.lane = slices.DeleteFunc(b.lane, func(j *job) bool {
+		if !j.approved {
+			b.shelveOne(j)
+		}
+		return !j.approved
+	})
+	if j := b.current; j != nil && !j.approved && !j.again.IsZero() { // the agent's queue was full
+		b.current = nil
+		if b.shelveOne(j); !j.over {
+			b.record(ctx, j.line(taken))
+		}
+	}
 }
 
 // shelve makes the jobs that the agent was not given yet wait for the claim again.

@@ -199,6 +199,44 @@ func TestC50_AskedAgainAndBack(t *testing.T) {
 	assert.Zero(t, other.asked())
 }
 
+// A monitor that is stopped gives the agent nothing more of what is queued. The agent's answer to what it has goes
+// back, and the rest is processed after the next start.
+func TestMonitorStopped_queuedMessagesWait(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.speaks = make(chan struct{})
+	h.run()
+	defer h.end()
+	first, err := h.target.Put(letter(h.asker, h.target, "question"), "first")
+	require.NoError(t, err)
+	h.until(func() bool { return h.asked() == 1 })
+	var queued []string
+	for _, descriptor := range []string{"second", "third"} {
+		name, err := h.target.Put(letter(h.asker, h.target, "question"), descriptor)
+		require.NoError(t, err)
+		h.until(func() bool { return h.delivered(name) })
+		queued = append(queued, name)
+	}
+	h.wish(h.target, MonitorOff)
+	h.until(func() bool {
+		h.peers.mu.Lock()
+		defer h.peers.mu.Unlock()
+		return h.peers.boxes[h.target.Path].stopped()
+	})
+	close(h.speaks)
+	h.until(func() bool { return h.marked(first) && !h.peers.Enabled.Served(h.target.Path) })
+	assert.Equal(t, 1, h.asked())
+	for _, name := range queued {
+		assert.False(t, h.marked(name))
+		assert.FileExists(t, h.target.File(name))
+	}
+	h.until(func() bool { return len(h.answers()) == 1 })
+
+	h.wish(h.target, MonitorAuto)
+	h.until(func() bool { return h.marked(queued[0]) && h.marked(queued[1]) && len(h.answers()) == 3 })
+	assert.Equal(t, 3, h.asked())
+}
+
 // Helpers.
 
 // waiting returns the deliveries that are still open.
