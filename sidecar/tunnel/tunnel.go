@@ -4,6 +4,7 @@ package tunnel
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,10 +19,12 @@ import (
 const (
 	firstPause  = time.Second
 	mostPause   = 30 * time.Second
-	lastsLong   = time.Minute     // after a connection that lasted this long, pauses start from firstPause again
-	looksWithin = 5 * time.Second // a server that is reached greets within this
-	lookEvery   = 50 * time.Millisecond
-	askWithin   = 60 * time.Second // a hub may have to be started
+	lastsLong   = time.Minute           // after a connection that lasted this long, pauses start from firstPause again
+	looksWithin = 5 * time.Second       // a server that is reached greets within this
+	lookEvery   = 50 * time.Millisecond // until the server is reached
+	lookAgain   = 10 * time.Second      // from then on
+	mostMissed  = 2                     // looks in a row without a greeting: a server that is started anew misses one at most
+	askWithin   = 60 * time.Second      // a hub may have to be started
 	mostOutput  = 64 << 10
 	maxSocket   = 100 // bytes of its path, so that ssh can make it on every system
 )
@@ -64,7 +67,12 @@ type Tunnel struct {
 	Port func(context.Context) (int, error)
 	// Tell is called with each change.
 	Tell func(State)
+
+	again time.Duration // for tests; otherwise lookAgain
 }
+
+// errSilent says that nothing greets any more at the other end, though ssh goes on.
+var errSilent = errors.New("no hub answers there any more")
 
 // FinalError is an error that another attempt does not mend.
 type FinalError struct{ Err error }
@@ -106,7 +114,8 @@ func (t *Tunnel) Run(ctx context.Context) error {
 	}
 }
 
-// once runs ssh once, and returns why it ended.
+// once runs ssh once, and returns why it ended. It ends ssh if the server that it leads to has gone: before the next
+// start, Port may find it elsewhere.
 func (t *Tunnel) once(ctx context.Context) error {
 	port, err := t.Port(ctx)
 	if err != nil {
@@ -124,19 +133,24 @@ func (t *Tunnel) once(ctx context.Context) error {
 		ended <- err
 	}()
 	// Only an answer from the other end shows that the tunnel leads anywhere.
+	pause, missed := lookEvery, 0
 	for up := false; ; {
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(lookEvery):
-			if !up {
-				if up = greets(ctx, t.Socket); up {
-					t.Tell(State{Up: true})
-				}
-			}
+		case <-time.After(pause):
 		}
-		if up {
-			return <-ended
+		missed++
+		switch greeted := greets(ctx, t.Socket); {
+		case greeted && !up:
+			up, pause, missed = true, cmp.Or(t.again, lookAgain), 0
+			t.Tell(State{Up: true})
+		case greeted:
+			missed = 0
+		case up && missed == mostMissed:
+			cancel()
+			<-ended
+			return errSilent
 		}
 	}
 }
