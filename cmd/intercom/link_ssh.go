@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hub"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -97,6 +98,15 @@ func (a *app) keepSSH(ctx context.Context, s tunnel.SSH, name, program string) e
 	if err := tunnel.Check(socket); err != nil {
 		return api.Errorf(api.CodeFailed, "%w", err).WithHint("set XDG_STATE_HOME to a shorter one")
 	}
+	mine, err := claim.Take(socket + ".lock")
+	if errors.Is(err, claim.ErrHeld) { // ssh would take the socket away from it
+		return api.Errorf(api.CodeFailed, "another intercom link ssh runs on this computer").
+			WithHint("it keeps the link; end it before you start another one")
+	}
+	if err != nil {
+		return api.Errorf(api.CodeFailed, "%w", err)
+	}
+	defer mine.Release()
 	joined, err := a.joinedBy(s.Host)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -138,6 +139,28 @@ func TestLinkSSH_namesTheCredentials(t *testing.T) {
 		assert.Contains(t, r.err, "intercom: error: host gives laptop no access any more\n")
 		assert.Contains(t, r.err, "intercom: hint: to link again: rm "+shown+"/intercom/"+credsFile+", then intercom link ssh host\n")
 	}
+}
+
+// A second link ssh would take the first one's socket away. It is refused, before it asks or changes anything.
+func TestLinkSSH_runsOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.env["XDG_STATE_HOME"] = w.env["XDG_RUNTIME_DIR"] // short, for sockets
+	asked := filepath.Join(t.TempDir(), "asked")
+	ssh := filepath.Join(t.TempDir(), "ssh")
+	tmuxtest.Program(t, ssh, "#!/bin/sh\n>"+asked+"\nexit 255\n")
+	state := filepath.Join(w.env["XDG_STATE_HOME"], "intercom")
+	require.NoError(t, os.MkdirAll(state, 0o700))
+	first, err := claim.Take(filepath.Join(state, "link.sock.lock"))
+	require.NoError(t, err)
+	r := w.run("link", "ssh", "host", "--ssh", ssh, "--name", "laptop")
+	assert.Equal(t, 1, r.code)
+	assert.Contains(t, r.err, "another intercom link ssh runs on this computer\n")
+	assert.NoFileExists(t, asked)
+	require.NoError(t, first.Release())
+	r = w.run("link", "ssh", "host", "--ssh", ssh, "--name", "laptop")
+	assert.NotContains(t, r.err, "another intercom link ssh")
+	assert.FileExists(t, asked)
 }
 
 // Helpers of the tests.
