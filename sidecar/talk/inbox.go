@@ -240,8 +240,8 @@ type CheckOptions struct {
 }
 
 // Check calls print with the unread messages of a port, oldest first. With Clear it removes them once print has
-// returned nil. It works on files alone, so the listener may be stopped. The error is that of print, or an
-// *Error.
+// returned nil; if the disk has no room for what stays, print is not called. It works on files alone, so the
+// listener may be stopped. The error is that of print, or an *Error.
 func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 	if _, known := p.messageFiles(); !known {
 		return Errorf(ListenerNotRunning, p.Number, "No listener found for port %d", p.Number)
@@ -258,6 +258,13 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 	if err != nil {
 		return Errorf(FileError, p.Number, "%w", err)
 	}
+	free := func() {}
+	if opts.Clear {
+		if free, err = reserve(files, all); err != nil {
+			return Errorf(FileError, p.Number, "clear: %w", err)
+		}
+	}
+	defer free()
 	if err := print(order); err != nil {
 		return err
 	}
@@ -266,6 +273,7 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 			p.wasRead(one.all)
 		}
 	}
+	free()
 	if opts.Clear && (len(order) > 0 || p.Unread()) {
 		if err := p.clear(files, all); err != nil {
 			return Errorf(FileError, p.Number, "clear: %w", err)
@@ -320,6 +328,28 @@ func readFiles(files []string, opts CheckOptions) (all []found, order []Message,
 		all[i] = found{all[i].all[:n], all[i].places[:n]}
 	}
 	return all, order, nil
+}
+
+// reserve takes up, until free is called, the room on the disk that clear needs for what stays in the files. So a
+// full disk is known before the messages are printed. What it writes has no name, and goes with the process.
+func reserve(files []string, all []found) (free func(), err error) {
+	var held []*os.File
+	free = func() {
+		for _, f := range held {
+			_ = f.Close()
+		}
+	}
+	for i, path := range files {
+		f, err := all[i].reserve(path)
+		if f != nil {
+			held = append(held, f)
+		}
+		if err != nil {
+			free()
+			return nil, fmt.Errorf("write %q: %w", path, err)
+		}
+	}
+	return free, nil
 }
 
 // clear removes the messages that were found in files, and the callback if none of the files has more.
@@ -414,27 +444,63 @@ func (f found) remove(path, callback string) error {
 	if err != nil {
 		return err
 	}
-	var rest []io.Reader // readers, because more than is read at a time may have come
-	at, left := int64(0), info.Size()
-	for _, place := range f.places {
-		if place[1] > info.Size() {
-			return nil // somebody emptied it by hand
-		}
-		rest = append(rest, io.NewSectionReader(file, at, place[0]-at))
-		at, left = place[1], left-(place[1]-place[0])
-	}
-	if left > 0 {
-		if len(f.places) == 0 {
-			return nil
-		}
-		rest = append(rest, io.NewSectionReader(file, at, info.Size()-at))
-		return atomicfile.Copy(path, io.MultiReader(rest...), 0o600)
+	rest, left := f.rest(file, info.Size())
+	switch {
+	case left < 0, left > 0 && len(f.places) == 0:
+		return nil
+	case left > 0:
+		return atomicfile.Copy(path, rest, 0o600)
 	}
 	// While the lock is held: the next to append makes the callback again.
 	if err := done(); err != nil {
 		return err
 	}
 	return file.Truncate(0)
+}
+
+// rest returns what stays of a file of that size without the lines that were found, and how many bytes that is:
+// less than 0 if somebody emptied it by hand.
+func (f found) rest(file *os.File, size int64) (rest io.Reader, left int64) {
+	var parts []io.Reader // readers, because more than is read at a time may have come
+	at, left := int64(0), size
+	for _, place := range f.places {
+		if place[1] > size {
+			return nil, -1
+		}
+		parts = append(parts, io.NewSectionReader(file, at, place[0]-at))
+		at, left = place[1], left-(place[1]-place[0])
+	}
+	return io.MultiReader(append(parts, io.NewSectionReader(file, at, size-at))...), left
+}
+
+// reserve returns a nameless copy of what stays of the file at path, or nil if remove writes none.
+func (f found) reserve(path string) (room *os.File, err error) {
+	if len(f.places) == 0 {
+		return nil, nil //nolint:nilnil // remove leaves the file as it is
+	}
+	file, err := own.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // it has gone, and nothing stays
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	rest, left := f.rest(file, info.Size())
+	if left <= 0 {
+		return nil, nil //nolint:nilnil // it is emptied
+	}
+	room, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(room.Name())
+	_, err = io.Copy(room, rest)
+	return room, err
 }
 
 // Unread reports whether the port has a message for a check.

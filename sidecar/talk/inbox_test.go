@@ -208,6 +208,43 @@ func TestK13_K26_whatIsNotPrintedStays(t *testing.T) {
 	assert.False(t, p.Unread())
 }
 
+// If what stays in the inbox cannot be written, as on a full disk, that is known before anything is printed: the
+// error alone is printed, and all messages stay.
+func TestCheck_noRoomForWhatStays(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), strings.Repeat("x", 250)) // beside it no file with a longer name can be made
+	p := newPerson(t).keep().start(Wish{MessageFile: file})
+	require.NoError(t, p.say(t, 9001, "one"))
+	require.NoError(t, p.say(t, 9001, "two"))
+	printed := 0
+	err := p.Check(CheckOptions{Clear: true, Limit: 1}, func([]Message) error { printed++; return nil })
+	assert.Equal(t, FileError, codeOf(err))
+	assert.ErrorContains(t, err, "clear: write")
+	assert.Zero(t, printed)
+	assert.Equal(t, []string{"one", "two"}, texts(p.unread(t, CheckOptions{})))
+	assert.Equal(t, []string{"one", "two"}, texts(p.unread(t, CheckOptions{Clear: true})), "to empty it needs no room")
+	assert.False(t, p.Unread())
+}
+
+// The room that is taken up before messages are printed is given back, and leaves no file.
+func TestCheck_givesTheRoomBack(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	for _, text := range numbered(3) {
+		require.NoError(t, p.say(t, 9001, text))
+	}
+	before, err := os.ReadDir(p.path(""))
+	require.NoError(t, err)
+	err = p.Check(CheckOptions{Clear: true, Limit: 2}, func(all []Message) error {
+		assert.Equal(t, numbered(2), texts(all))
+		during, err := os.ReadDir(p.path(""))
+		assert.Len(t, during, len(before))
+		return err
+	})
+	require.NoError(t, err)
+	assert.Equal(t, numbered(3)[2:], texts(p.unread(t, CheckOptions{})))
+}
+
 // A slow reader of what a check prints delays nobody else.
 func TestK13_slowReader(t *testing.T) {
 	t.Parallel()
