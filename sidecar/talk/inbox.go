@@ -503,6 +503,19 @@ func (f found) reserve(path string) (room *os.File, err error) {
 	return room, err
 }
 
+// inboxState returns a text that changes when the messages in the port's files do, or how many it keeps.
+func (p Port) inboxState() string {
+	config, _ := p.Config()
+	state := fmt.Sprint(config.MaxInbox)
+	files, _ := p.messageFiles()
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil {
+			state += fmt.Sprint(" ", info.Size(), " ", info.ModTime().UnixNano())
+		}
+	}
+	return state
+}
+
 // Unread reports whether the port has a message for a check.
 func (p Port) Unread() bool {
 	_, err := os.Lstat(p.Callback())

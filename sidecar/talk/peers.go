@@ -69,6 +69,8 @@ type peer struct {
 	session message.ID
 	gate    int                // its gate's number; 0 while it is not open
 	missed  int                // ticks in a row without a listener
+	name    *string            // its listener's; nil until one is seen in this life; like missed, of Run's goroutine
+	full    string             // the state of its inbox when that was full; "": it was not; of the goroutine that sends
 	end     context.CancelFunc // of the goroutine that sends to it
 	woken   chan struct{}
 
@@ -133,6 +135,7 @@ func (p *Peers) Forget(session message.ID) {
 		if one.session == session {
 			one.end()
 			delete(p.known, number)
+			wake(p.wake) // another one may listen there already
 		}
 	}
 }
@@ -226,11 +229,18 @@ func (p *Peers) Run(ctx context.Context) error {
 // for its own end.
 func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) error {
 	here := map[int]bool{}
+	var gone []*peer
 	var failed error
 	for _, l := range p.Discover() {
 		here[l.Port] = true
 		if one := p.peer(l.Port); one != nil {
 			one.missed = 0
+			switch {
+			case one.name == nil:
+				one.name = &l.Name
+			case *one.name != l.Name:
+				gone = append(gone, one) // another one listens in its place, and joins once this one has ended
+			}
 			continue
 		}
 		joined, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerPort, Key: strconv.Itoa(l.Port), Name: l.Name})
@@ -238,10 +248,9 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 			failed = errors.Join(failed, fmt.Errorf("port %d: %w", l.Port, err))
 			continue
 		}
-		p.enter(ctx, l.Port, joined.ID, all)
+		p.enter(ctx, l, joined.ID, all)
 	}
 	p.mu.Lock()
-	var gone []*peer
 	for number, one := range p.known {
 		if ticked && !here[number] {
 			if one.missed++; one.missed > maxMissed && len(p.waits[one.session]) == 0 {
@@ -257,8 +266,9 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 }
 
 // enter makes a port a peer.
-func (p *Peers) enter(ctx context.Context, number int, session message.ID, all *sync.WaitGroup) {
-	one, sending := p.know(ctx, number, session, nil)
+func (p *Peers) enter(ctx context.Context, l Listening, session message.ID, all *sync.WaitGroup) {
+	one, sending := p.know(ctx, l.Port, session, nil)
+	one.name = &l.Name
 	all.Go(func() { p.sendTo(sending, one, all) })
 }
 
@@ -400,6 +410,12 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 	if !ours {
 		return true, tell(message.Held, message.PortClosed, "")
 	}
+	// Each try with permission is in the journal, so a full inbox is tried again only once it may have room.
+	inbox := port.inboxState()
+	if one.full == inbox {
+		return true, tell(message.Held, message.PortFull, "")
+	}
+	one.full = ""
 	if err := tell(message.Typed, "", ""); err != nil {
 		// If it may go on, the relay hands it over again; if it could not be written down, it is tried later.
 		_, unwritable := errors.AsType[*message.UnwritableError](err)
@@ -423,6 +439,7 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 	case ConnectionRefused:
 		return true, tell(message.Held, message.PortClosed, "")
 	case InboxFull:
+		one.full = inbox
 		return true, tell(message.Held, message.PortFull, "")
 	case MessageTooLarge:
 		return false, tell(message.Failed, message.BodyTooLong, "")

@@ -99,12 +99,76 @@ func TestPeers_askedWhileItAnswers(t *testing.T) {
 	assert.Equal(t, message.Receipt{State: message.Answered, Words: "that"}, outcome(r.state(second)))
 }
 
+// A delivery that waits for room in a full inbox is written down once as held, however often that is looked at. It
+// goes on once there is room.
+func TestPeers_aFullInboxIsWrittenDownOnce(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.configure(Config{MaxInbox: 1})
+	p, _ := r.joined(Wish{Name: "beta"})
+	ask := func(body string) message.ID {
+		sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: body}})
+		require.NoError(t, err)
+		return sent.Message
+	}
+	first := ask("And this?")
+	until(t, func() bool { return r.state(first).State == message.Submitted }, "asked")
+	second := ask("And that?")
+	until(t, func() bool { return r.slow.full.Load() >= 3 }, "it is looked at again and again")
+	all, err := r.journal.Receipts(t.Context(), second)
+	require.NoError(t, err)
+	var states []message.ReceiptState
+	for _, one := range all {
+		states = append(states, one.State)
+	}
+	assert.Equal(t, []message.ReceiptState{message.Queued, message.Typed, message.Held}, states)
+	assert.Equal(t, message.PortFull, all[len(all)-1].Reason)
+	assert.Len(t, p.unread(t, CheckOptions{Clear: true}), 1)
+	until(t, func() bool { return r.state(second).State == message.Submitted }, "there is room")
+}
+
+// A listener with another name is another one, however quickly it takes the place of the first. What is sent to
+// its name reaches it, and the first one's name is nobody's any more.
+func TestPeers_anotherListensInItsPlace(t *testing.T) {
+	t.Parallel()
+	r := newRoomThatLooks(t, time.Hour)
+	p := r.start(Wish{Name: "alpha"})
+	require.NoError(t, r.peers.Look(t.Context()))
+	alpha, err := r.relay.Snapshot().Find("alpha")
+	require.NoError(t, err)
+	_, err = p.Unwant()
+	require.NoError(t, err)
+	_, err = r.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	r.start(Wish{Port: p.Number, Name: "beta"})
+	require.NoError(t, r.peers.Look(t.Context()))
+	var beta message.Peer
+	until(t, func() bool {
+		beta, err = r.relay.Snapshot().Find("beta")
+		return err == nil
+	}, "it is a peer by its own name")
+	assert.NotEqual(t, alpha.ID, beta.ID)
+	_, err = r.relay.Do(t.Context(), relay.Send{By: ada, To: "alpha", Message: message.Envelope{Body: "Hello"}})
+	require.Error(t, err)
+	_, err = r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "Hello"}})
+	require.NoError(t, err)
+	until(t, func() bool { return p.Unread() }, "it gets it")
+}
+
 // slowRelay delays the first answer that it receives after a test asks for that.
 type slowRelay struct {
 	Relay
 	now        atomic.Bool
 	once       sync.Once
 	began, end chan struct{}
+	full       atomic.Int64 // how often a delivery was reported as held by a full inbox
+}
+
+func (r *slowRelay) Report(ctx context.Context, receipt message.Receipt) error {
+	if receipt.Reason == message.PortFull {
+		defer r.full.Add(1)
+	}
+	return r.Relay.Report(ctx, receipt)
 }
 
 func (r *slowRelay) ReceiveAnswer(ctx context.Context, m message.Envelope, to message.ID) (bool, error) {
