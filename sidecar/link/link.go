@@ -99,6 +99,7 @@ type Link struct {
 	queue []message.Delivery    // to be sent, oldest first
 	notes []note                // to be sent about chats, oldest first
 	open  map[message.ID]*sent
+	rests map[string]rest       // of computers whose mailboxes take nothing
 	in    map[message.ID]string // the computers of the sessions that are peers here
 	wake  chan struct{}         // of the outbox
 
@@ -147,7 +148,7 @@ var ErrNotLinked = errors.New("this computer is not linked with others")
 func (l *Link) init() {
 	l.once.Do(func() {
 		l.open, l.in, l.wake = map[message.ID]*sent{}, map[message.ID]string{}, make(chan struct{}, 1)
-		l.answers = map[string]Answerer{}
+		l.answers, l.rests = map[string]Answerer{}, map[string]rest{}
 		l.known = directory{}
 		l.pace, l.timing, l.rooms = cmp.Or(l.pace, pace{mailRate, mailBurst}), l.timing.orUsual(), cmp.Or(l.rooms, mostSessions)
 		for op, f := range builtin {

@@ -57,7 +57,7 @@ func (l *Link) outbox(ctx context.Context, lf *life) {
 			}
 			again := false
 			if ok {
-				again = l.give(ctx, lf, token, d)
+				again = l.leavesAlone(ctx, lf, token, d) || l.give(ctx, lf, token, d)
 			}
 			if again {
 				blocked[token] = true
@@ -126,6 +126,56 @@ func (l *Link) homeOf(id message.ID) (string, bool) {
 	return "", false
 }
 
+// rest is a time in which a mailbox is left alone, because it took nothing. Each try with permission is in the
+// journal, so each rest is twice as long as the one before, up to mostRests doublings.
+type rest struct {
+	tries int // in a row
+	until time.Time
+	away  bool           // its computer was, at the last try
+	why   message.Reason // told of what is not tried meanwhile; "": nothing
+}
+
+const mostRests = 9
+
+// leavesAlone reports whether a computer's mailbox rests. A rest ends early if its computer has come, which empties
+// its mailbox, or if the connection is lost.
+func (l *Link) leavesAlone(ctx context.Context, lf *life, token string, d message.Delivery) bool {
+	comes := l.present(token)
+	l.mu.Lock()
+	r, rests := l.rests[token]
+	if r.away && comes || !lf.conn.IsConnected() {
+		delete(l.rests, token)
+		rests = false
+	}
+	never := l.open[d.ID] == nil && !d.Typed
+	l.mu.Unlock()
+	if !rests || !l.Now().Before(r.until) {
+		return false
+	}
+	if r.why != "" && never {
+		_ = l.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Held, Reason: r.why, Door: message.DoorLink})
+	}
+	return true
+}
+
+// leaveAlone begins a rest if the error says that the mailbox took nothing, and ends it otherwise.
+func (l *Link) leaveAlone(token string, err error) {
+	here := l.present(token)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.rests[token]
+	next := rest{tries: r.tries + 1, until: l.Now().Add(l.timing.retry << min(r.tries, mostRests)), away: !here}
+	switch {
+	case isCode(err, streamFull):
+		next.why = message.ComputerFull
+		l.rests[token] = next
+	case errors.Is(err, jetstream.ErrNoStreamResponse):
+		l.rests[token] = next
+	default:
+		delete(l.rests, token)
+	}
+}
+
 // give hands a delivery to the server and reports it. again says that it was not handed over and is to be tried
 // later.
 func (l *Link) give(ctx context.Context, lf *life, token string, d message.Delivery) (again bool) {
@@ -168,6 +218,7 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 	l.open[d.ID] = one
 	l.mu.Unlock()
 	err = l.post(ctx, lf, token, d.ID, data)
+	l.leaveAlone(token, err)
 	switch {
 	case err == nil:
 		if l.present(token) {

@@ -126,6 +126,65 @@ func TestLink_sendNotes_withoutTheServersWord(t *testing.T) {
 	assert.Empty(t, l.notes)
 }
 
+// However long a mailbox takes nothing, few tries are written into the journal. What comes meanwhile is held for the
+// same reason. When its computer comes, and when the connection was lost, it is tried at once.
+func TestLink_outbox_aMailboxThatTakesNothing(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{
+		"full":    &jetstream.APIError{Code: 503, ErrorCode: streamFull},
+		"deleted": jetstream.ErrNoStreamResponse,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now, tries := time.Now(), 0
+			var last message.Receipt
+			l := &Link{
+				Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
+				Config: func() Config { return Config{Name: "a"} }, Sessions: func() []Session { return nil },
+				Relay: reporting{report: func(r message.Receipt) {
+					if last = r; r.State == message.Typed {
+						tries++
+					}
+				}},
+			}
+			l.init()
+			l.known["b"] = &known{Name: "b"}
+			post := &refusing{err: err}
+			lf := &life{token: "a", id: identityOf(t), conn: dialHere(t, startHere(t)), js: post}
+			offer := func(d message.Delivery) (again bool) {
+				return l.leavesAlone(t.Context(), lf, "b", d) || l.give(t.Context(), lf, "b", d)
+			}
+			d := message.Delivery{ID: message.NewID(), Target: message.NewID()}
+			for end := now.Add(2 * time.Hour); now.Before(end); now = now.Add(l.timing.retry) {
+				require.True(t, offer(d), "it is tried again")
+			}
+			assert.Less(t, tries, 20)
+			if name == "full" {
+				behind := message.Delivery{ID: message.NewID(), Target: message.NewID()}
+				require.True(t, offer(behind))
+				assert.Equal(t, []any{behind.ID, message.Held, message.ComputerFull}, []any{last.Delivery, last.State, last.Reason})
+			}
+
+			before := tries
+			l.known["b"].present, l.known["b"].Seen = true, now
+			require.True(t, offer(d))
+			assert.Equal(t, before+1, tries)
+			require.True(t, offer(d))
+			assert.Equal(t, before+1, tries)
+			post.err = nil
+			now = now.Add(l.timing.retry)
+			require.False(t, offer(d))
+			assert.Empty(t, l.rests)
+
+			post.err = err
+			require.True(t, offer(d))
+			lf.conn.Close()
+			require.True(t, offer(d))
+			assert.Empty(t, l.rests)
+		})
+	}
+}
+
 // Helpers of the tests.
 
 // slowFor is a JetStream that does not confirm in time what goes into one mailbox.
