@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -67,9 +68,13 @@ func (b *Bell) ring(path string) {
 	}
 }
 
-// listen wakes a channel at each change in a directory. It reports whether the directory can be watched.
+// listen wakes a channel at each change in a directory. It reports whether the directory can be watched. On a file
+// system that hangs it waits before it takes any lock, the watcher's own included, so that only its caller hangs.
 func (b *Bell) listen(dir string, ear chan<- struct{}) bool {
 	if b == nil {
+		return false
+	}
+	if _, err := os.Stat(dir); err != nil {
 		return false
 	}
 	b.mu.Lock()
