@@ -71,7 +71,10 @@ end
 
 -- chosen returns what happens to a message, how its person is notified, and who decided.
 local function chosen(msg, of)
-  local action, notify = protocol[msg.type][msg.priority]:match("^(%S+) ?(%S*)$")
+  local cell = protocol[msg.type][msg.priority]
+  -- Another computer may send any word as a priority. No rule of the file is about one that is unknown.
+  if not cell then return "ask", "popup", "an unknown priority" end
+  local action, notify = cell:match("^(%S+) ?(%S*)$")
   for _, rule in ipairs(of and of.rules or {}) do
     if rule.type == msg.type and (not rule.priorities or contains(rule.priorities, msg.priority))
       and (rule.requires_response == nil or rule.requires_response == msg.requires_response) then
@@ -100,7 +103,7 @@ intercom.on("decide", function(msg, ctx)
   if msg.type == "message" and ofRepository(msg, ctx) then
     return intercom.deliver { reason = "decided when it came as a file" }
   end
-  if not protocol[msg.type] or not protocol[msg.type][msg.priority] or msg.origin == "human" then return end
+  if not protocol[msg.type] or msg.origin == "human" then return end
   local of = config(msg, ctx)
   local action, notify, by = chosen(msg, of)
   if of and matches(of.notify, msg) then notify = "popup" end

@@ -141,6 +141,27 @@ func TestAEA_untrustedFileOnlyTightens(t *testing.T) {
 		with(c.Tightening(), "question", "low", true).Prompt)
 }
 
+// A priority that nobody knows, which another computer may send, is taken for the one that asks for most care:
+// a person is asked, whatever the file says.
+func TestAEA_unknownPriorityAsks(t *testing.T) {
+	t.Parallel()
+	loose, _ := aea.ReadConfig([]byte("response_policy: {question: {auto_respond: true}, handoff: {auto_respond: true}}"))
+	for name, config := range map[string]map[string]any{"no file": nil, "a loose file": {"aea": aea.Value(map[string]aea.Config{"": loose})}} {
+		r := newRig(t, config)
+		for _, kind := range aea.Types() {
+			for _, priority := range []string{"immediate", "LOW"} {
+				in := filed(kind, priority, false)
+				in.Message.Origin, in.Message.Trust = message.OriginRemote, message.TrustRemote
+				o := r.decided(in).Outcomes[0]
+				assert.Equal(t, "ask popup", string(o.Verb)+" "+o.Notify, "%s: %s %s", name, kind, priority)
+			}
+		}
+		in := filed("handoff", "immediate", false)
+		in.Message.Origin = message.OriginHuman
+		assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb, "a person's word is theirs")
+	}
+}
+
 // A file makes answers stricter and looser, except for what always goes to a person, and the verdict names the line
 // that did it.
 func TestAEA_fileHolds(t *testing.T) {
