@@ -216,6 +216,9 @@ func (p picker) press(m model, k key) (model, []effect) {
 	case on == nil:
 	case len(k.name) == 1 && k.name >= "1" && k.name <= "9":
 		if i := int(k.name[0] - '1'); i < len(others) && others[i].Why == "" { // panes that would be refused have no number
+			if len(p.marked) > 0 && !slices.Contains(p.marked, others[i].ID) {
+				p.marked = append(slices.Clip(p.marked), others[i].ID)
+			}
 			return p.choose(m, others[i])
 		}
 	case k.name == "enter":
