@@ -398,6 +398,6 @@ func search(text string) effect {
 		if len(events) == 0 {
 			return failed{errors.New("nothing that was said has these words")}
 		}
-		return found{events}
+		return found{text, events}
 	}
 }

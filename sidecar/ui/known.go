@@ -21,7 +21,8 @@ type known struct {
 	chats  []api.ChatDetail
 	ended  []message.Chat  // the latest that nobody has restarted, latest first
 	events []message.Event // the latest, oldest first
-	found  []message.Event // by a search of all events
+	sought string          // by the latest search of all events
+	found  []message.Event // by that search, once it is answered
 	names  map[message.ID]string
 
 	computers []api.Computer // this one first; loaded separately, since an answer may take time
@@ -92,7 +93,7 @@ func restartable(ended, on []message.Chat) (all []message.Chat) {
 
 // renewed returns k after a load: earlier events stay.
 func (k known) renewed(by known) known {
-	by.found, by.computers = k.found, k.computers
+	by.sought, by.found, by.computers = k.sought, k.found, k.computers
 	events := by.events
 	if len(events) > 0 && events[0].Seq > k.last() {
 		events = slices.Concat(k.events, events)

@@ -46,14 +46,17 @@ type (
 	resized  struct{ width, height int }
 	key      struct{ name, text string } // the key as Bubble Tea names it, and the text that it types
 	pasted   struct{ text string }
-	ticked   struct{}                         // time has passed
-	loaded   struct{ known }                  // the current state
-	broken   struct{ err error }              // loading failed
-	linked   struct{ all []api.Computer }     // this computer and the others, with their current answers
-	happened struct{}                         // something happened: the state has to be loaded again
-	found    struct{ events []message.Event } // by a search
-	told     struct{ text string }            // the outcome of an action
-	toldAnd  struct {                         // told, with an effect that finds out more
+	ticked   struct{}                     // time has passed
+	loaded   struct{ known }              // the current state
+	broken   struct{ err error }          // loading failed
+	linked   struct{ all []api.Computer } // this computer and the others, with their current answers
+	happened struct{}                     // something happened: the state has to be loaded again
+	found    struct {                     // by a search
+		sought string
+		events []message.Event
+	}
+	told    struct{ text string } // the outcome of an action
+	toldAnd struct {              // told, with an effect that finds out more
 		text string
 		also effect
 	}
@@ -215,7 +218,9 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 	case broken:
 		m.trouble, m.loading = api.AsError(ev.err).Text, false
 	case found:
-		m.known.found = ev.events
+		if ev.sought == m.known.sought { // else it answers an earlier search
+			m.known.found = ev.events
+		}
 	case told:
 		m, effects := m.tell(ev.text).reload(0)
 		return m, effects

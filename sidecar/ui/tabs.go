@@ -28,12 +28,21 @@ var shelves = map[Tab]shelf{Waits: waitsShelf{}, Chats: chatsShelf{}, Inbox: inb
 
 // shown returns the items of the tab that pass the filter, and the current one.
 func (m model) shown() (items []item, chosen int, id string) {
-	l := m.lists[m.tab]
-	items = l.matching(m.shelf().items(m))
-	if chosen = l.chosen(items); chosen >= 0 {
+	items = m.passing(m.tab)
+	if chosen = m.lists[m.tab].chosen(items); chosen >= 0 {
 		id = items[chosen].id
 	}
 	return items, chosen, id
+}
+
+// passing returns the items of a tab that pass its filter. What a search has found does, though its row may not show
+// the words.
+func (m model) passing(tab Tab) []item {
+	l, items := m.lists[tab], shelves[tab].items(m)
+	if tab == Log && m.known.found != nil && l.filter == m.known.sought {
+		return items
+	}
+	return l.matching(items)
 }
 
 // list changes the list of the current tab.
@@ -51,10 +60,10 @@ func (m model) list(change func(list) list) model {
 // for the same item. The log stays at the latest event until the person moves.
 func (m model) stays() model {
 	at := map[Tab]list{}
-	for tab, shelf := range shelves {
+	for tab := range shelves {
 		l := m.lists[tab]
 		if tab != Log || l.at != "" {
-			items := l.matching(shelf.items(m))
+			items := m.passing(tab)
 			if i := l.chosen(items); i >= 0 {
 				l.at, l.row = items[i].id, i
 			}
@@ -81,7 +90,7 @@ func (t tabs) press(m model, k key) (model, []effect) {
 	case k.name == "q":
 		return m.pop(), nil
 	case k.name == "esc" && l.filter != "":
-		m.known.found = nil
+		m.known.found, m.known.sought = nil, ""
 		return m.list(func(l list) list { l.filter = ""; return l }), nil
 	case k.name == "esc":
 		return m.pop(), nil
@@ -151,8 +160,8 @@ func (tabs) filter(m model, k key) (model, []effect) {
 		}
 		return l
 	})
-	if m.lists[m.tab].filter == "" {
-		m.known.found = nil
+	if filter := m.lists[m.tab].filter; filter == "" || len(effects) > 0 {
+		m.known.found, m.known.sought = nil, filter
 	}
 	return m, effects
 }

@@ -154,6 +154,33 @@ func TestLog_anAdoptionIsOne(t *testing.T) {
 	assert.Equal(t, []string{"ended: agent gone", "adopted"}, said)
 }
 
+// A search shows each message that was found, wherever the words stand in it; and only the latest search counts.
+func TestLog_whatASearchFinds(t *testing.T) {
+	answer := func(sought, first string) found {
+		return found{sought, []message.Event{{Seq: 100, At: noon, Kind: "message", Message: &message.Envelope{
+			ID: "found", From: message.Address{Name: "zoe"}, Body: first + "\nthe words",
+		}}}}
+	}
+	m := world().size(80, 24).keys("4 / w o r d s enter")
+	m, _ = m.update(noon, answer("words", "the older"))
+	assert.Contains(t, sees(m), "zoe  the older")
+	assert.NotContains(t, sees(m), "The plan has three steps.")
+	m, _ = m.update(noon, loaded{m.known})
+	assert.Contains(t, sees(m), "zoe  the older", "a load changes nothing")
+
+	m = m.keys("/ space t h e enter")
+	assert.NotContains(t, sees(m), "the older")
+	m, _ = m.update(noon, answer("words the", "the newer"))
+	m, _ = m.update(noon, answer("words", "the older"))
+	assert.Contains(t, sees(m), "zoe  the newer")
+	assert.NotContains(t, sees(m), "the older")
+
+	m = m.keys("esc")
+	m, _ = m.update(noon, answer("words the", "the newer"))
+	assert.Contains(t, sees(m), "The plan has three steps.", "the search was given up")
+	assert.NotContains(t, sees(m), "the newer")
+}
+
 // Whoever decides once more as somebody else did is told who that was, and never that they wrote the message.
 func TestDecide_tellsWhoDecided(t *testing.T) {
 	tom := message.Person{Name: "tom", UID: 1000}
