@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -302,6 +303,23 @@ func TestSessionStart_notRecognised(t *testing.T) {
 	r = w.run("team", "spawn", "dora", "--role", "tester", "--dir", t.TempDir(), "--agent", "claude")
 	require.Zero(t, r.code, r.err)
 	assert.Empty(t, r.err)
+}
+
+// The program of a command is looked up here, as the shell does: the sidecar may have another PATH, and another directory.
+func TestStart_programIsFoundFromHere(t *testing.T) {
+	w, b := newWorld(t), &fakeBackend{}
+	w.serve(t, b)
+	sleep, err := exec.LookPath("sleep")
+	require.NoError(t, err)
+	for _, line := range []string{"session start", "team spawn dora --role tester --dir " + t.TempDir()} {
+		words := append(strings.Fields(line), "--")
+		r := w.run(append(words, "sleep", "9")...)
+		require.Zero(t, r.code, r.err)
+		assert.Equal(t, []string{sleep, "9"}, b.took().(api.StartSessionRequest).Command, line)
+		r = w.run(append(words, "./no-such-program")...)
+		assert.Equal(t, 1, r.code, line)
+		assert.Contains(t, r.err, `no program "./no-such-program" can be run`, line)
+	}
 }
 
 func TestChatSay_held(t *testing.T) {

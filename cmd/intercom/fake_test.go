@@ -197,6 +197,7 @@ func (b *fakeBackend) Sessions(context.Context, api.Caller, api.None) ([]message
 }
 
 func (b *fakeBackend) StartSession(_ context.Context, _ api.Caller, req api.StartSessionRequest) (api.StartedSession, error) {
+	b.take(req)
 	s := api.StartedSession{Status: api.StartDone, Session: message.Peer{ID: message.NewID(), Name: req.Agent, Title: req.Title}}
 	if req.Command != nil {
 		s.Status, s.Session.Name, s.Why = api.StartUnrecognised, "one", "no agent is recognised in it"

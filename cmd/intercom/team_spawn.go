@@ -56,7 +56,10 @@ allows (sessions.allow); anything else waits for your approval.`,
 		if err != nil {
 			return err
 		}
-		req.Dir, req.Name, req.Command = d.Path, args[0], args[1:]
+		req.Dir, req.Name = d.Path, args[0]
+		if req.Command, err = commandOf(args[1:]); err != nil {
+			return err
+		}
 		spawned, err := patiently(cmd.Context(), a.tmuxClient, api.SpawnMember, req)
 		if err != nil {
 			return err
