@@ -322,6 +322,15 @@ func TestStart_programIsFoundFromHere(t *testing.T) {
 	}
 }
 
+// A program for another computer need not be on this one.
+func TestSessionStart_programOfAnotherComputer(t *testing.T) {
+	w, b := newWorld(t), &fakeBackend{}
+	w.serve(t, b)
+	r := w.run("session", "start", "--computer", "raspi", "--dir", "/srv", "--", "no-such-program", "9")
+	require.Zero(t, r.code, r.err)
+	assert.Equal(t, []string{"no-such-program", "9"}, b.took().(api.StartSessionRequest).Command)
+}
+
 func TestChatSay_held(t *testing.T) {
 	b := &fakeBackend{}
 	w := newWorld(t)

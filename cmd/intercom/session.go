@@ -66,8 +66,11 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 		if req.Dir, err = filepath.Abs(cmp.Or(req.Dir, ".")); err != nil {
 			return api.StartedSession{}, api.Errorf(api.CodeFailed, "%w", err)
 		}
-		if req.Command, err = commandOf(args); err != nil {
+		switch req.Command, err = commandOf(args); {
+		case err != nil && req.Computer == "":
 			return api.StartedSession{}, err
+		case err != nil: // whether there is such a program, and who may start it, is for that computer to say
+			req.Command = args
 		}
 		if file != "" {
 			if req.Message, err = a.textOf(cmd.Context(), nil, file); err != nil {
