@@ -264,7 +264,7 @@ func (a *app) edited(ctx context.Context, text string, others ways) (string, err
 
 // kept saves a text that a person wrote, if it was not used, and says where.
 func (a *app) kept(req api.DecideRequest, d api.Decided, err error) error {
-	if err == nil && !d.Already || req.Body == nil || *req.Body == "" || errors.Is(err, context.Canceled) {
+	if err == nil && !d.Already || req.Body == nil || *req.Body == "" {
 		return err
 	}
 	path, fileErr := keepText(*req.Body)

@@ -203,6 +203,19 @@ func TestInbox_editRejectReply(t *testing.T) {
 	decide("reject nosuch", "", "exit 1", `no message "nosuch"`)
 }
 
+// A text that a person edited is kept if they give up while it is sent.
+func TestInbox_editGivenUpIsKept(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	text := "ls -l everything"
+	var told strings.Builder
+	a := &app{env: env{Stderr: &told}}
+	err := a.kept(api.DecideRequest{Body: &text}, api.Decided{}, fmt.Errorf("decide: %w", context.Canceled))
+	require.ErrorIs(t, err, context.Canceled)
+	path, found := strings.CutPrefix(strings.TrimSpace(told.String()), "intercom: note: your text is saved in ")
+	require.True(t, found, told.String())
+	assert.Equal(t, text, read(t, path))
+}
+
 // The popup of the menu shows what waits. A person approves the selected message with y, once it was shown to its end.
 func TestS12_AYesInThePopup(t *testing.T) {
 	t.Parallel()
