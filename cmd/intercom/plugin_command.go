@@ -41,7 +41,7 @@ func (a *app) typed(path string) (command, error) {
 	to, err := os.Readlink(c.link)
 	c.made = err == nil && to == c.script
 	dirs := filepath.SplitList(path)
-	c.onPath = slices.Contains(dirs, filepath.Dir(c.link))
+	c.onPath = slices.ContainsFunc(dirs, func(dir string) bool { return filepath.Clean(dir) == filepath.Dir(c.link) })
 	for _, dir := range dirs {
 		path := filepath.Join(dir, "intercom")
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !(c.made && path == c.link) {

@@ -181,6 +181,18 @@ func TestU18_messagesNameKeys(t *testing.T) {
 	assert.Equal(t, "intercom doctor looks", a.byKeys(t.Context(), "intercom doctor looks"))
 }
 
+// A directory in PATH counts with a slash after it, too.
+func TestTyped_aSlashAfterTheDirectory(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	a := &app{env: env{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}}
+	for path, on := range map[string]bool{home + "/.local/bin": true, home + "/.local/bin/": true, home + "/.local/": false} {
+		c, err := a.typed("/nowhere:" + path)
+		require.NoError(t, err)
+		assert.Equal(t, on, c.onPath, path)
+	}
+}
+
 // The advice fits the person's shell.
 func TestToPath(t *testing.T) {
 	t.Parallel()
