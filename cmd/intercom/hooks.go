@@ -176,7 +176,7 @@ func (a *app) program() (string, error) {
 // programs.
 func (a *app) launcherOf(program string) (string, bool) {
 	c, err := a.typed(a.Getenv("PATH"))
-	if err != nil || filepath.Dir(filepath.Dir(program)) != filepath.Dir(c.script) {
+	if err != nil || !sameFile(filepath.Dir(filepath.Dir(program)), filepath.Dir(c.script)) {
 		return "", false
 	}
 	return c.script, runnable(c.script)

@@ -223,6 +223,26 @@ func TestHooks_programIsCalledByAPathThatStays(t *testing.T) {
 	}
 }
 
+// If HOME is a symbolic link, the launcher is preferred, too: the system names this program by its real path.
+func TestHooks_programBehindALinkedHome(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	home, behind := filepath.Join(dir, "home"), filepath.Join(dir, "behind")
+	require.NoError(t, os.Symlink(behind, home))
+	const bin = ".local/share/intercom/bin"
+	writeFile(t, filepath.Join(behind, bin, "aaaaaaaaaaaa", "intercom"), "")
+	launcher := filepath.Join(home, bin, "intercom")
+	writeFile(t, launcher, "")
+	require.NoError(t, os.Chmod(launcher, 0o755))
+	a := &app{env: env{
+		Executable: filepath.Join(behind, bin, "aaaaaaaaaaaa", "intercom"),
+		Getenv:     func(name string) string { return map[string]string{"HOME": home}[name] },
+	}}
+	got, err := a.program()
+	require.NoError(t, err)
+	assert.Equal(t, launcher, got)
+}
+
 func TestAdopt_asWhat(t *testing.T) {
 	b := &fakeBackend{}
 	w := newWorld(t)
