@@ -2,22 +2,15 @@
 // the command line, the sidecar that does the work, and the line programs of the demo.
 //
 // The command line owns no state and decides nothing: it parses, makes one request of
-// package api, and prints what came back. It starts goroutines only to wait for a sidecar
-// that it has started, to say that it still works, and, in a hook, to give up in time.
+// package api, and prints what came back. It starts goroutines only to heed signals, to wait
+// for a sidecar that it has started, to say that it still works, and, in a hook, to give up
+// in time.
 package main
 
-import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
-)
+import "os"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for an end in order; after it the second one ends at once.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, env{
+	os.Exit(run(untilSignal(), env{
 		Args:    os.Args[1:],
 		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,

@@ -125,6 +125,42 @@ test -z "$next" || mv "$next" "$2"
 	assert.Contains(t, shown, `"check":{"ok":true,"files":["init.lua","policies/50-reviews.lua"]`)
 }
 
+// C-c and C-\ are for the editor, and for the programs that it runs: the edit goes on, and counts.
+func TestPolicyEdit_anInterruptIsTheEditors(t *testing.T) {
+	t.Parallel()
+	for name, key := range map[string]string{"C-c": "\x03", "C-\\": "\x1c"} {
+		dir := t.TempDir()
+		editor := filepath.Join(dir, "editor")
+		tmuxtest.Program(t, editor, "#!/bin/sh\ntrap : INT QUIT\nsh -c 'echo editing; exec cat'\necho '-- fine' >\"$1\"\n")
+		cmd := exec.Command(thisProgram(), "policy", "edit")
+		cmd.Dir = dir // a program that C-\ ends may leave a core there
+		cmd.Env = []string{
+			"HOME=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_DATA_HOME=" + filepath.Join(dir, "data"),
+			"XDG_RUNTIME_DIR=" + dir, "EDITOR=" + editor, "PATH=/usr/bin:/bin",
+		}
+		terminal, err := pty.Start(cmd)
+		require.NoError(t, err)
+		defer terminal.Close()
+		_ = terminal.SetReadDeadline(time.Now().Add(tmuxtest.Patience))
+		shown, part := "", make([]byte, 4096)
+		for pressed := false; err == nil; { // reading ends with an error when the program ends
+			var n int
+			n, err = terminal.Read(part)
+			shown += string(part[:n])
+			if !pressed && strings.Contains(shown, "editing") {
+				pressed = true
+				_, err = terminal.WriteString(key)
+			}
+		}
+		_ = cmd.Wait()
+		assert.Zero(t, cmd.ProcessState.ExitCode(), "%s: %s", name, shown)
+		assert.Contains(t, shown, "1 file, no problems", name)
+		data, err := os.ReadFile(filepath.Join(dir, "config", "intercom", "init.lua"))
+		require.NoError(t, err, "%s: %s", name, shown)
+		assert.Equal(t, "-- fine\n", string(data), name)
+	}
+}
+
 // The template has no effect, and the code that it shows works when it is uncommented.
 func TestPolicyEdit_template(t *testing.T) {
 	engine := scripting.New(scripting.Options{})
