@@ -198,24 +198,19 @@ func endSidecars(e *testscript.Env, run string) {
 	}
 }
 
-// endHolder ends the sidecar that holds a lock, if there is one, and its guard, which would start it again.
+// endHolder ends the sidecar that holds a lock, if there is one, and its guard, which would start it again. It does so too with
+// one that waited for the place.
 func endHolder(lock string) error {
 	defer endGuard(lock)()
-	who := resident(lock)
-	if who.PID == 0 {
-		return nil
-	}
-	_ = syscall.Kill(who.PID, syscall.SIGTERM)
 	ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
 	defer cancel()
-	err := over(ctx, api.Paths{Lock: lock}, who)
-	if err == nil {
-		return nil
+	for who := resident(lock); who.PID != 0; who = resident(lock) {
+		_ = syscall.Kill(who.PID, syscall.SIGTERM)
+		if err := gone(ctx, who); err != nil {
+			return fmt.Errorf("%w; what it was doing:\n%s", err, quit(who))
+		}
 	}
-	if now := resident(lock); now.PID != 0 {
-		who = now
-	}
-	return fmt.Errorf("%w; what it was doing:\n%s", err, quit(who))
+	return nil
 }
 
 // quit ends a process of this program that hangs, and returns what its goroutines were doing: the end of what it writes to its stderr.

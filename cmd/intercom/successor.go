@@ -132,9 +132,10 @@ func (a *app) servedOn(ctx context.Context, p api.Paths, k *persisted, justNow b
 		return nil
 	}
 	headless, err := api.Places(a.Getenv, "")
+	vacant := err == nil && p.Server != "" && free(headless.Lock) // looked at once: the successor may take it at any moment
 	ours := err == nil && p.Server != "" && serves(ctx, p, headless.Lock)
 	switch another := ours || anotherServes(ctx, p); {
-	case ours, justNow && !another && err == nil && p.Server != "" && free(headless.Lock):
+	case ours, justNow && !another && vacant:
 		k.By = byHeadless
 	case another:
 		k.By = byOther

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,8 +58,8 @@ func (k *talker) endAll() {
 	}
 }
 
-// rests waits for the end of every process of the program. A sidecar that has ended by itself, with its tmux server, may hold
-// no lock any more and still write into the home.
+// rests ends what is left of the program, and waits for that. A sidecar that has ended by itself, with its tmux server, may
+// hold no lock any more, and one that follows another hold none yet; both write into the home.
 func (k *talker) rests() {
 	here := []byte("\x00XDG_RUNTIME_DIR=" + k.env["XDG_RUNTIME_DIR"] + "\x00")
 	tmuxtest.WaitFor(k.t, "the end of all its processes", func() bool {
@@ -68,7 +69,13 @@ func (k *talker) rests() {
 				return false
 			}
 			env, _ := os.ReadFile(dir + "/environ")
-			return bytes.Contains(append([]byte{0}, env...), here)
+			if !bytes.Contains(append([]byte{0}, env...), here) {
+				return false
+			}
+			if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGTERM)
+			}
+			return true
 		})
 	})
 }
