@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
@@ -23,7 +24,7 @@ type aeaChecked struct {
 	Unprocessed int       `json:"unprocessed"`
 	InHand      int       `json:"in_hand"`           // a sidecar is processing them
 	Awaiting    int       `json:"awaiting_approval"` // they await a person's approval: aea approvals
-	Held        int       `json:"held"`              // they or their answers are held at a limit, until a person says so
+	Held        int       `json:"held"`              // they or their answers are held until a person says so: at a limit, for example
 	Hint        string    `json:"hint,omitempty"`    // how the waiting ones go on
 	Messages    []letters `json:"messages"`          // the unprocessed ones that no sidecar is processing, newest first
 }
@@ -100,8 +101,19 @@ func (w halted) hint() string {
 	if w.awaiting > 0 {
 		all = append(all, "intercom aea approvals lists what awaits your approval")
 	}
-	if w.held > 0 {
-		all = append(all, "intercom aea resume lets go on what is held ("+strings.Join(slices.Sorted(maps.Keys(w.why)), "; ")+")")
+	resumes, others := []string{}, []string{}
+	for _, why := range slices.Sorted(maps.Keys(w.why)) {
+		if _, answers, ok := strings.Cut(why, "its answer: "); message.Reason(why).Resumes() || ok && message.Reason(answers).Resumes() {
+			resumes = append(resumes, why)
+		} else {
+			others = append(others, why)
+		}
+	}
+	if len(resumes) > 0 {
+		all = append(all, "intercom aea resume lets go on what is held ("+strings.Join(resumes, "; ")+")")
+	}
+	if len(others) > 0 {
+		all = append(all, "intercom inbox shows what is held ("+strings.Join(others, "; ")+")")
 	}
 	return strings.Join(all, "; ")
 }

@@ -5,7 +5,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
+
+// The hint names aea resume only for what that lets go on.
+func TestHalted_hint(t *testing.T) {
+	t.Parallel()
+	w := halted{held: 3, why: map[string]int{"its answer: " + string(message.AtDepthLimit): 1, string(message.AtRateLimit): 1, string(message.AwaitingApproval): 1}}
+	assert.Equal(t, "intercom aea resume lets go on what is held (its answer: depth limit reached; rate limit reached); "+
+		"intercom inbox shows what is held (waiting for approval)", w.hint())
+}
 
 // An age has the same upper limit in every unit.
 func TestDays(t *testing.T) {

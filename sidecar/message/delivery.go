@@ -201,6 +201,13 @@ func (r Receipt) Awaits() bool {
 	return r.State == Held && (r.Hold == HoldApproval || r.Hold == HoldPolicy || r.Hold == HoldFilter)
 }
 
+// Resumes reports whether what is held for this reason goes on at `intercom chat resume`.
+func (r Reason) Resumes() bool {
+	return slices.Contains([]Reason{
+		Paused, Stopped, AtDepthLimit, AtRateLimit, AtOwnMinute, AtOwnHour, AtByteLimit, AtTokenLimit, AtFanOut, BecameEmpty,
+	}, r)
+}
+
 // AgentGone reports whether the delivery is kept for the successor of an agent that has gone.
 func (r Receipt) AgentGone() bool { return r.State == Held && r.Hold == "" && r.Reason == AgentGone }
 

@@ -227,7 +227,7 @@ func (b *box) answered(ctx context.Context, j *job, r message.Receipt) {
 	wants := j.message.RequiresResponse()
 	switch r.State {
 	case message.Held:
-		if j.held = r.Hold != ""; r.Hold == message.HoldLimit {
+		if j.held = r.Hold != ""; r.Hold == message.HoldLimit || r.Awaits() {
 			b.setAside(ctx, j, r.Reason)
 		}
 	case message.Submitted:

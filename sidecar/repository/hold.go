@@ -9,10 +9,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The relay holds messages between agents that exceed a limit, and then only a person's word lets them go on. A
-// message that is held in this way keeps no other message from the agent.
+// The relay holds messages between agents that exceed a limit, and those that a person has to approve. Then only a
+// person's word lets them go on. A message that is held in this way keeps no other message from the agent.
 
-// needsWord reports whether a receipt says that a message is held in this way.
+// needsWord reports whether a receipt says that an answer goes on only once a person resumes it.
 func needsWord(r message.Receipt) bool {
 	return r.State == message.Held && (r.Hold == message.HoldLimit || r.Hold == message.HoldPause)
 }

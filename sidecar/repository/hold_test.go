@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -44,6 +45,47 @@ func TestHeld_othersGoOn(t *testing.T) {
 
 	h.goesOn()
 	h.until(func() bool { return h.marked(held) && len(h.held()) == 0 })
+}
+
+// So does a message that a person has to approve. It keeps the monitor from nothing, either, and its answer goes back
+// also if the monitor was stopped meanwhile.
+func TestHeld_aYesDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.policy = asking{}
+	h.run()
+	defer h.end()
+	m := letter(h.asker, h.target, "question")
+	m.Body = "ask first"
+	first, err := h.target.Put(m, "first")
+	require.NoError(t, err)
+	h.until(func() bool { return len(h.held()) == 1 })
+	assert.Equal(t, string(message.AwaitingApproval), h.held()[0].Held)
+	second, err := h.target.Put(letter(h.asker, h.target, "question"), "second")
+	require.NoError(t, err)
+	h.until(func() bool { return h.marked(second) && len(h.answers()) == 1 })
+	assert.False(t, h.marked(first))
+	h.wish(h.target, MonitorOff)
+	h.until(func() bool { return !h.peers.Enabled.Served(h.target.Path) })
+
+	for _, one := range h.waiting() {
+		if one.Last.Awaits() {
+			require.NoError(t, h.decidesAbout(one.Delivery.Message.ID, message.VerbDeliver))
+		}
+	}
+	h.until(func() bool { return h.marked(first) && len(h.answers()) == 2 })
+	assert.Equal(t, 2, h.asked())
+}
+
+// asking is a table by which a person approves what an agent is given with the words "ask first".
+type asking struct{ table }
+
+func (a asking) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
+	v, err := a.table.Decide(ctx, q)
+	if q.Message.Type == message.KindMessage && strings.Contains(q.Message.Body, "> ask first") {
+		v.Verb = message.VerbAsk
+	}
+	return v, err
 }
 
 // The same holds for a message that is too deep, and for an answer, also after a restart.

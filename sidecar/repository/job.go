@@ -239,7 +239,7 @@ func (b *box) deliver(ctx context.Context, d message.Delivery) {
 // it could not write down, it does not hand over again, so the box asks again.
 func (b *box) unpermitted(j *job, err error) {
 	if unwritable(err) {
-		b.waits = append(b.waits, &wait{j.delivery, j.approved})
+		b.waits = append(b.waits, &wait{j.delivery, j.approved, j.inherited})
 	}
 }
 

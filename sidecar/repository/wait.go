@@ -11,17 +11,19 @@ import (
 // down. Until then another sidecar may be working on the same file.
 type wait struct {
 	message.Delivery
-	approved bool // by a person, in this sidecar; no other knows of it
+	approved  bool // by a person, in this sidecar; no other knows of it
+	inherited bool // taken over from a sidecar that no longer runs, whose marker does not count; its job is in jobs
 }
 
-// await makes a delivery wait for the claim. If a person approved it, it is reported as typed, so that it does
-// not expire meanwhile.
+// await makes a delivery wait for the claim, or for the monitor's start. If a person approved it, or stopped the
+// monitor, it is reported as typed, so that it does not expire meanwhile.
 func (b *box) await(ctx context.Context, d message.Delivery) {
 	if slices.ContainsFunc(b.waits, func(w *wait) bool { return w.ID == d.ID }) {
 		return // the relay hands it over once more
 	}
-	w := &wait{d, b.approved(ctx, d.Message.ID)}
-	if w.approved {
+	j := b.jobs[d.Message.ID]
+	w := &wait{d, b.approved(ctx, d.Message.ID), j != nil && j.inherited}
+	if w.approved || b.stopped() {
 		_ = b.report(ctx, d, message.Typed, "")
 	}
 	b.waits = append(b.waits, w)
@@ -56,7 +58,7 @@ func (b *box) resume(ctx context.Context) {
 		return
 	}
 	b.waits = slices.DeleteFunc(b.waits, func(w *wait) bool {
-		return !w.approved && marks[w.Message.Meta[metaFile]] && b.overWith(ctx, w.Delivery, message.Submitted, "") == nil
+		return !w.approved && !w.inherited && marks[w.Message.Meta[metaFile]] && b.overWith(ctx, w.Delivery, message.Submitted, "") == nil
 	})
 }
 
@@ -113,6 +115,8 @@ func (b *box) shelve() {
 
 func (b *box) shelveOne(j *job) {
 	j.inLane = false
-	b.forget(j)
-	b.waits = append(b.waits, &wait{j.delivery, j.approved})
+	if !j.inherited {
+		b.forget(j)
+	}
+	b.waits = append(b.waits, &wait{j.delivery, j.approved, j.inherited})
 }

@@ -1,8 +1,11 @@
 package repository
 
 import (
+	"context"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
 // A sidecar that was killed before it acted on a message comes back while another one answers it. It leaves the
@@ -217,12 +221,7 @@ func TestMonitorStopped_queuedMessagesWait(t *testing.T) {
 		h.until(func() bool { return h.delivered(name) })
 		queued = append(queued, name)
 	}
-	h.wish(h.target, MonitorOff)
-	h.until(func() bool {
-		h.peers.mu.Lock()
-		defer h.peers.mu.Unlock()
-		return h.peers.boxes[h.target.Path].stopped()
-	})
+	h.stopMonitor()
 	close(h.speaks)
 	h.until(func() bool { return h.marked(first) && !h.peers.Enabled.Served(h.target.Path) })
 	assert.Equal(t, 1, h.asked())
@@ -237,7 +236,111 @@ func TestMonitorStopped_queuedMessagesWait(t *testing.T) {
 	assert.Equal(t, 3, h.asked())
 }
 
+// A message about which policies decide only after the monitor was stopped is kept, too: it does not expire.
+func TestMonitorStopped_decidedAfterwards(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	thinks := &thinking{begun: make(chan struct{}), ends: make(chan struct{})}
+	h.policy = thinks
+	h.run()
+	defer h.end()
+	name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+	require.NoError(t, err)
+	<-thinks.begun
+	h.stopMonitor()
+	close(thinks.ends)
+	h.until(func() bool {
+		return slices.ContainsFunc(h.waiting(), func(p journal.Pending) bool { return p.Last.State == message.Typed })
+	})
+	assert.Zero(t, h.asked())
+
+	h.wish(h.target, MonitorAuto)
+	h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+}
+
+// A message that was taken over from a sidecar that no longer runs is marked since that one asked a person. If the
+// monitor is stopped before an agent has it, it is still processed after the next start.
+func TestMonitorStopped_whatWasTakenOver(t *testing.T) {
+	t.Parallel()
+	one := newHouse(t)
+	m := letter(one.asker, one.target, "issue")
+	m.Priority = "high"
+	name, err := one.target.Put(m, "")
+	require.NoError(t, err)
+	one.run()
+	one.until(func() bool { return one.marked(name) })
+	one.end()
+
+	other := one.beside()
+	var ended atomic.Bool
+	other.runs = func(string) bool { return !ended.Load() }
+	other.policy, other.speaks = lenient{}, make(chan struct{})
+	other.run()
+	defer other.end()
+	_, err = other.target.Put(letter(one.asker, one.target, "question"), "")
+	require.NoError(t, err)
+	other.until(func() bool { return other.asked() == 1 })
+	ended.Store(true)
+	other.until(func() bool { return other.delivered(name) })
+	other.stopMonitor()
+	close(other.speaks)
+	other.until(func() bool { return !other.peers.Enabled.Served(other.target.Path) })
+	other.turn()
+
+	other.wish(other.target, MonitorAuto)
+	other.until(func() bool { return len(other.answers()) == 2 })
+	assert.Equal(t, 2, other.asked())
+}
+
 // Helpers.
+
+// stopMonitor stops the target's monitor, and waits until its loop knows.
+func (h *house) stopMonitor() {
+	h.t.Helper()
+	h.wish(h.target, MonitorOff)
+	h.until(h.box().stopped)
+}
+
+// turn waits until the target's loop has turned once more. Unlike turns it counts without a monitor.
+func (h *house) turn() {
+	h.t.Helper()
+	b := h.box()
+	for range 2 { // it has read the first note when it reads the second
+		b.tell(note{})
+		h.until(func() bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return len(b.notes) == 0
+		})
+	}
+}
+
+// box returns that of the target.
+func (h *house) box() *box {
+	h.peers.mu.Lock()
+	defer h.peers.mu.Unlock()
+	return h.peers.boxes[h.target.Path]
+}
+
+// thinking is a table that takes its time about the first message.
+type thinking struct {
+	table
+	begun, ends chan struct{}
+	once        sync.Once
+}
+
+func (p *thinking) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
+	p.once.Do(func() { close(p.begun) })
+	<-p.ends
+	return p.table.Decide(ctx, q)
+}
+
+// lenient lets everything through.
+type lenient struct{}
+
+func (lenient) Decide(context.Context, relay.Question) (message.Verdict, error) {
+	return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "lenient"}}, nil
+}
 
 // waiting returns the deliveries that are still open.
 func (h *house) waiting() []journal.Pending {
