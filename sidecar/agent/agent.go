@@ -25,7 +25,7 @@
 //	 ├── Interrupted, Left ──────── interrupted ──┤
 //	 ├── Failed ─────────────────── failed ───────┤
 //	 ├── Prompt typed by hand, TurnBegan: the end was not written down ─┤
-//	 ├── the status file says idle for 3 s ───────┤   interrupted, unless it had said something
+//	 ├── the status file says idle for 5 s ───────┤   interrupted, unless it had said something
 //	 ├── another witness says that it waits (Rests) ─────────────────────┤
 //	 └── Fresh: a new process cannot be at the work of an old one ──────┘   not told at all
 //

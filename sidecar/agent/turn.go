@@ -16,6 +16,9 @@ const (
 	// stood still, idleGrace went by in which neither the agent wrote nor anybody read. By then at least one look
 	// at the transcript has begun since.
 	againGrace = 2 * rescan
+	// SureAfter is how long after its agent's status says idle a turn without an end counts as ended, unless the
+	// computer stands still.
+	SureAfter = idleGrace + againGrace
 	// restGrace is the same for another witness, if words have been written down and the witness has seen the agent
 	// at work. Gemini CLI shows that it waits only after it has written.
 	restGrace = 400 * time.Millisecond
@@ -103,7 +106,7 @@ type Machine struct {
 	status   Status
 	rests    time.Time                 // since when another witness saw the agent wait for its user; zero: it does not wait
 	spent    map[string]message.Tokens // by call of the model, for the open turn
-	doubted  time.Time                 // when Tick first found that the status ends the open turn; zero: it has not, or news came since
+	doubted  time.Time                 // when Tick found that the status ends the open turn; zero: it has not, or news came since
 	writes   bool                      // the agent writes down how a turn ends, so a turn without an end in which it rests was abandoned
 }
 
@@ -420,7 +423,7 @@ func (m *Machine) Tick(now time.Time) Outcome {
 	due, ok := m.Due()
 	switch {
 	case !ok || now.Before(due):
-	case m.idle() && m.doubted.IsZero():
+	case m.idle() && (m.doubted.IsZero() || now.Sub(due) > rescan): // so late, it has stood still once more
 		m.doubted = now
 	default:
 		m.open.Abandoned = m.writes

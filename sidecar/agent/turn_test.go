@@ -348,6 +348,7 @@ func TestMachine_theComputerStoodStill(t *testing.T) {
 		woke := began.Add(time.Minute)
 		assert.Empty(t, first(&m, woke).Ended, name)
 		assert.Empty(t, m.Tick(woke.Add(againGrace-1)).Ended, name)
+		assert.Empty(t, m.Tick(woke.Add(time.Minute)).Ended, "%s, and once more", name)
 		m.Feed(Event{Kind: Spoke, Text: "the answer", At: began.Add(time.Second)})
 		out := m.Feed(Event{Kind: TurnEnded, At: began.Add(time.Second)})
 		require.Len(t, out.Ended, 1, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -11,8 +12,8 @@ const (
 	// lastPoll is the time between two questions while the last turn is not known yet.
 	lastPoll = 25 * time.Millisecond
 	// lastFor is how long it is asked at most: an agent's record may be a little behind, and it
-	// takes three seconds to be sure that a turn without a mark at its end is over.
-	lastFor = 3500 * time.Millisecond
+	// takes a while to be sure that a turn without a mark at its end is over.
+	lastFor = agent.SureAfter + 500*time.Millisecond
 )
 
 // last is what a pane knows of the last turn of its agent.
