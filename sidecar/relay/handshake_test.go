@@ -467,10 +467,10 @@ func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
 	}
 	assert.Equal(t, 1, one)
 
-	r.must(TakeSeat{By: ada, Seat: Seat{Dir: project, Name: "carol", Role: "bob's tester"}, Peer: carol.ID})
+	r.must(TakeSeat{By: ada, Seat: Seat{Dir: project, Name: "carol", Role: "bob's tester", RequirePlan: true}, Peer: carol.ID})
 	_, _ = r.step(Gone{carol.ID, message.AgentGone})
 	_, _ = r.step(SeatLeft{project, "carol", carol.ID})
-	command := `intercom team spawn carol --role 'bob'\''s tester' --dir '` + project + "',"
+	command := `intercom team spawn carol --role 'bob'\''s tester' --dir '` + project + "' --require-plan,"
 	assert.Contains(t, r.notices[len(r.notices)-1], command, "for a shell")
 
 	_, _ = r.step(Killing{bob.ID})

@@ -211,6 +211,9 @@ func (e SeatLeft) step(tx *tx) {
 	record(tx, seats, id, false, one.Seat)
 	if one.End == "" {
 		again := fmt.Sprintf("intercom team spawn %s --role %s --dir %s", one.Name, shellWord(one.Role), shellWord(one.Dir))
+		if one.RequirePlan {
+			again += " --require-plan"
+		}
 		tx.notice("", fmt.Sprintf("teammate %s in %s: its program has ended; %s, with --agent NAME or -- COMMAND, starts it again",
 			one.Name, one.Dir, again))
 	}
