@@ -78,7 +78,7 @@ func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionR
 		}
 	}
 	how, err := s.Launcher.End(ctx, session, quit, cmp.Or(req.Grace, launch.QuitWithin))
-	if err != nil && s.Consent != nil {
+	if err != nil && ctx.Err() == nil && s.Consent != nil { // if the caller has gone, it may be ending already
 		if err := s.Consent.KillFailed(context.WithoutCancel(ctx), session.ID); err != nil {
 			s.Log.Warn("take back that a teammate was killed", "session", session.Name, "err", err)
 		}

@@ -47,3 +47,32 @@ func TestEnd_WhatFailsHasKilledNobody(t *testing.T) {
 		assert.Empty(t, seats[i].End, what)
 	}
 }
+
+// leaving is a Launcher whose caller goes away once the program has been told to end.
+type leaving struct {
+	*launch.Launcher
+	goes func()
+}
+
+func (l leaving) End(ctx context.Context, _ message.Peer, _ func(context.Context) bool, _ time.Duration) (launch.How, error) {
+	l.goes()
+	return launch.Hangup, ctx.Err()
+}
+
+// If the caller goes away in the middle of an end by force, the teammate is ending because of it.
+func TestEnd_TheCallerGoesAway(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	k.Callers = &Callers{Person: "ada", Relay: k.relay, Tmux: itself{}, Log: k.Log}
+	ctx, goes := context.WithCancel(t.Context())
+	s := &Launches{
+		Callers: k.Callers, Names: &Names{Relay: k.relay}, Relay: k.relay, Launcher: leaving{goes: goes}, Consent: k.Teams,
+		Bell: k.Bell, Log: k.Log,
+	}
+	_, err := s.End(ctx, api.Caller{PID: os.Getpid()}, api.EndSessionRequest{Session: "alice", Force: true})
+	require.Error(t, err)
+	k.onDisk()
+	i := slices.IndexFunc(k.relay.Protocols().Seats, func(seat relay.Seat) bool { return seat.Name == "alice" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Equal(t, relay.EndKilled, k.relay.Protocols().Seats[i].End)
+}

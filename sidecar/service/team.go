@@ -208,7 +208,7 @@ func (s *Teams) Send(ctx context.Context, from api.Caller, req api.TeamMessage) 
 		return sent, teamWire(err)
 	}
 	if s.absent(d.Path, req.To) {
-		sent.Note = fmt.Sprintf("'%s' has no session: the message stays in its inbox until intercom team spawn %[1]s starts it again", req.To)
+		sent.Note = fmt.Sprintf("'%s' has no session: the message stays in its inbox until intercom team spawn starts a teammate of that name", req.To)
 	}
 	return sent, nil
 }
