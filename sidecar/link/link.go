@@ -346,6 +346,7 @@ func (l *Link) connected() {
 	}
 	l.mu.Lock()
 	lf := l.life
+	clear(l.rests) // it may be another server
 	l.mu.Unlock()
 	if lf != nil {
 		wake(lf.beat)

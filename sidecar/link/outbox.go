@@ -127,29 +127,23 @@ func (l *Link) homeOf(id message.ID) (string, bool) {
 }
 
 // rest is a time in which a mailbox is left alone, because it took nothing. Each try with permission is in the
-// journal, so each rest is twice as long as the one before, up to mostRests doublings.
+// journal, so each rest is twice as long as the one before, up to mostRests doublings. A rest ends early when its
+// computer comes, which empties its mailbox, and when there is a new connection.
 type rest struct {
 	tries int // in a row
 	until time.Time
-	away  bool           // its computer was, at the last try
 	why   message.Reason // told of what is not tried meanwhile; "": nothing
 }
 
 const mostRests = 9
 
-// leavesAlone reports whether a computer's mailbox rests. A rest ends early if its computer has come, which empties
-// its mailbox, or if the connection is lost.
+// leavesAlone reports whether a computer's mailbox rests. Without a connection, give says what is wrong.
 func (l *Link) leavesAlone(ctx context.Context, lf *life, token string, d message.Delivery) bool {
-	comes := l.present(token)
 	l.mu.Lock()
 	r, rests := l.rests[token]
-	if r.away && comes || !lf.conn.IsConnected() {
-		delete(l.rests, token)
-		rests = false
-	}
 	never := l.open[d.ID] == nil && !d.Typed
 	l.mu.Unlock()
-	if !rests || !l.Now().Before(r.until) {
+	if !rests || !l.Now().Before(r.until) || !lf.conn.IsConnected() {
 		return false
 	}
 	if r.why != "" && never {
@@ -160,16 +154,15 @@ func (l *Link) leavesAlone(ctx context.Context, lf *life, token string, d messag
 
 // leaveAlone begins a rest if the error says that the mailbox took nothing, and ends it otherwise.
 func (l *Link) leaveAlone(token string, err error) {
-	here := l.present(token)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.rests[token]
-	next := rest{tries: r.tries + 1, until: l.Now().Add(l.timing.retry << min(r.tries, mostRests)), away: !here}
+	next := rest{tries: r.tries + 1, until: l.Now().Add(l.timing.retry << min(r.tries, mostRests))}
 	switch {
 	case isCode(err, streamFull):
 		next.why = message.ComputerFull
 		l.rests[token] = next
-	case errors.Is(err, jetstream.ErrNoStreamResponse):
+	case errors.Is(err, jetstream.ErrNoStreamResponse) && l.known[token] != nil: // what is for an unknown one fails, each time at once
 		l.rests[token] = next
 	default:
 		delete(l.rests, token)

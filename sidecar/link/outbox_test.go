@@ -127,7 +127,8 @@ func TestLink_sendNotes_withoutTheServersWord(t *testing.T) {
 }
 
 // However long a mailbox takes nothing, few tries are written into the journal. What comes meanwhile is held for the
-// same reason. When its computer comes, and when the connection was lost, it is tried at once.
+// same reason. When its computer comes, however short a time it was away, and when there is a new connection, however
+// short a time there was none, it is tried at once.
 func TestLink_outbox_aMailboxThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
@@ -140,7 +141,7 @@ func TestLink_outbox_aMailboxThatTakesNothing(t *testing.T) {
 			var last message.Receipt
 			l := &Link{
 				Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
-				Config: func() Config { return Config{Name: "a"} }, Sessions: func() []Session { return nil },
+				Config: func() Config { return Config{Name: "a"} }, Sessions: func() []Session { return nil }, Pinned: func(string) string { return "" },
 				Relay: reporting{report: func(r message.Receipt) {
 					if last = r; r.State == message.Typed {
 						tries++
@@ -148,9 +149,20 @@ func TestLink_outbox_aMailboxThatTakesNothing(t *testing.T) {
 				}},
 			}
 			l.init()
-			l.known["b"] = &known{Name: "b"}
+			its := identityOf(t)
+			l.known["b"] = &known{Name: "b", Key: its.public}
 			post := &refusing{err: err}
-			lf := &life{token: "a", id: identityOf(t), conn: dialHere(t, startHere(t)), js: post}
+			lf := &life{token: "a", id: identityOf(t), conn: dialHere(t, startHere(t)), js: post, costs: costs{pace: l.pace, timing: l.timing}}
+			nobodyAsks, cancel := context.WithCancel(t.Context())
+			cancel()
+			comes := func() {
+				text, err := json.Marshal(presence{Name: "b", Boot: string(message.NewID()), Sent: now})
+				require.NoError(t, err)
+				m, err := its.sign(hereSubject("b"), text)
+				require.NoError(t, err)
+				l.heard(nobodyAsks, lf, m)
+				lf.asking.Wait()
+			}
 			offer := func(d message.Delivery) (again bool) {
 				return l.leavesAlone(t.Context(), lf, "b", d) || l.give(t.Context(), lf, "b", d)
 			}
@@ -165,12 +177,14 @@ func TestLink_outbox_aMailboxThatTakesNothing(t *testing.T) {
 				assert.Equal(t, []any{behind.ID, message.Held, message.ComputerFull}, []any{last.Delivery, last.State, last.Reason})
 			}
 
-			before := tries
-			l.known["b"].present, l.known["b"].Seen = true, now
-			require.True(t, offer(d))
-			assert.Equal(t, before+1, tries)
-			require.True(t, offer(d))
-			assert.Equal(t, before+1, tries)
+			for _, ends := range []func(){comes, comes, l.connected} {
+				before := tries
+				ends()
+				require.True(t, offer(d))
+				assert.Equal(t, before+1, tries)
+				require.True(t, offer(d))
+				assert.Equal(t, before+1, tries)
+			}
 			post.err = nil
 			now = now.Add(l.timing.retry)
 			require.False(t, offer(d))
@@ -179,9 +193,26 @@ func TestLink_outbox_aMailboxThatTakesNothing(t *testing.T) {
 			post.err = err
 			require.True(t, offer(d))
 			lf.conn.Close()
-			require.True(t, offer(d))
-			assert.Empty(t, l.rests)
+			require.True(t, offer(message.Delivery{ID: message.NewID(), Target: d.Target}))
+			assert.Equal(t, []any{message.Held, message.NotLinked}, []any{last.State, last.Reason})
 		})
+	}
+}
+
+// Whatever is sent to a computer that nobody knows fails at once, not only the first time.
+func TestLink_outbox_anUnknownComputer(t *testing.T) {
+	t.Parallel()
+	var last message.Receipt
+	l := &Link{
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Config: func() Config { return Config{Name: "a"} }, Sessions: func() []Session { return nil },
+		Relay: reporting{report: func(r message.Receipt) { last = r }},
+	}
+	l.init()
+	lf := &life{token: "a", id: identityOf(t), conn: dialHere(t, startHere(t)), js: &refusing{err: jetstream.ErrNoStreamResponse}}
+	for range 2 {
+		d := message.Delivery{ID: message.NewID(), Target: message.NewID()}
+		require.False(t, l.leavesAlone(t.Context(), lf, "b", d) || l.give(t.Context(), lf, "b", d), "it is not tried again")
+		assert.Equal(t, []any{d.ID, message.Failed, message.NoComputer}, []any{last.Delivery, last.State, last.Reason})
 	}
 }
 

@@ -98,6 +98,9 @@ func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 	if ask {
 		l.known[token].asking = true
 	}
+	if came {
+		delete(l.rests, token)
+	}
 	l.mu.Unlock()
 	if greet {
 		wake(lf.beat)
