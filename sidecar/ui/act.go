@@ -3,7 +3,6 @@ package ui
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -394,9 +393,6 @@ func search(text string) effect {
 		events, err := api.Call(ctx, e.Client, api.Log, api.LogQuery{Search: text, Limit: mostEvents})
 		if err != nil {
 			return failed{hinted(e, err)}
-		}
-		if len(events) == 0 {
-			return failed{errors.New("nothing that was said has these words")}
 		}
 		return found{text, events}
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -218,7 +219,11 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 	case broken:
 		m.trouble, m.loading = api.AsError(ev.err).Text, false
 	case found:
-		if ev.sought == m.known.sought { // else it answers an earlier search
+		switch {
+		case ev.sought != m.known.sought: // it answers an earlier search
+		case len(ev.events) == 0:
+			return m.fail(errors.New("nothing that was said has these words")), nil
+		default:
 			m.known.found = ev.events
 		}
 	case told:

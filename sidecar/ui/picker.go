@@ -216,10 +216,13 @@ func (p picker) press(m model, k key) (model, []effect) {
 	case on == nil:
 	case len(k.name) == 1 && k.name >= "1" && k.name <= "9":
 		if i := int(k.name[0] - '1'); i < len(others) && others[i].Why == "" { // panes that would be refused have no number
-			if len(p.marked) > 0 && !slices.Contains(p.marked, others[i].ID) {
-				p.marked = append(slices.Clip(p.marked), others[i].ID)
+			if len(p.marked) == 0 || slices.Contains(p.marked, others[i].ID) {
+				return p.choose(m, others[i])
 			}
-			return p.choose(m, others[i])
+			with := p // for this chat alone: if it does not begin, the pane is not marked
+			with.marked = append(slices.Clip(p.marked), others[i].ID)
+			p.list.at = others[i].ID
+			return m.set(p), []effect{p.begin(with.chosen(others[i]))}
 		}
 	case k.name == "enter":
 		return p.choose(m, *p.meant())

@@ -151,6 +151,24 @@ func TestU23_NotPicked(t *testing.T) {
 	assert.EqualError(t, m.failure, "gone")
 }
 
+// If the chat that a number begins with the marked panes does not begin, the number's pane is not marked for the next one.
+func TestPicker_aNumberMarksNothing(t *testing.T) {
+	var begun []Picked
+	m := begin(Start{Pick: &Picking{
+		Find: func(context.Context) (Panes, error) { return hall(""), nil },
+		Begin: func(_ context.Context, p Picked) (string, error) {
+			if begun = append(begun, p); len(begun) == 1 {
+				return "", errors.New("gemini is in a chat")
+			}
+			return "begun", nil
+		},
+	}}, true, noon).size(80, 24).typed("open space 2")
+	assert.Contains(t, sees(m), "gemini is in a chat")
+	m = m.typed("3")
+	assert.Equal(t, []Picked{{Panes: []string{"%0", "%1", "%12"}}, {Panes: []string{"%0", "%1", "%5"}}}, begun)
+	assert.True(t, m.leaving)
+}
+
 // Enter in the line prompt of a chat sends nothing yet, and does not say that it does; in that of a question it
 // sends.
 func TestPicker_whatEnterDoesWithALine(t *testing.T) {

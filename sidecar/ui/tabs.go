@@ -90,7 +90,9 @@ func (t tabs) press(m model, k key) (model, []effect) {
 	case k.name == "q":
 		return m.pop(), nil
 	case k.name == "esc" && l.filter != "":
-		m.known.found, m.known.sought = nil, ""
+		if m.tab == Log {
+			m.known.found, m.known.sought = nil, ""
+		}
 		return m.list(func(l list) list { l.filter = ""; return l }), nil
 	case k.name == "esc":
 		return m.pop(), nil
@@ -160,7 +162,7 @@ func (tabs) filter(m model, k key) (model, []effect) {
 		}
 		return l
 	})
-	if filter := m.lists[m.tab].filter; filter == "" || len(effects) > 0 {
+	if filter := m.lists[m.tab].filter; m.tab == Log && (filter == "" || len(effects) > 0) {
 		m.known.found, m.known.sought = nil, filter
 	}
 	return m, effects

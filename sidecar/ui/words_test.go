@@ -181,6 +181,29 @@ func TestLog_whatASearchFinds(t *testing.T) {
 	assert.NotContains(t, sees(m), "the newer")
 }
 
+// A filter on another tab leaves the log's search as it is, whether it is answered or not.
+func TestLog_aSearchOutlivesAFilterElsewhere(t *testing.T) {
+	answer := found{"words", []message.Event{{Seq: 100, At: noon, Kind: "message", Message: &message.Envelope{
+		ID: "found", From: message.Address{Name: "zoe"}, Body: "it has\nthe words",
+	}}}}
+	for _, elsewhere := range []string{"2 / esc 4", "2 / x enter esc 4"} {
+		m := world().size(80, 24).keys("4 / w o r d s enter " + elsewhere)
+		m, _ = m.update(noon, answer)
+		assert.Contains(t, sees(m), "zoe  it has", "%s, before the answer", elsewhere)
+		assert.Contains(t, sees(m.keys(elsewhere)), "zoe  it has", "%s, after it", elsewhere)
+	}
+}
+
+// That a search finds nothing is said of the latest one alone.
+func TestLog_aSearchThatFindsNothing(t *testing.T) {
+	const nothing = "nothing that was said has these words"
+	m := world().size(80, 24).keys("4 / w o r d s enter / space t h e enter")
+	m, _ = m.update(noon, found{"words", nil})
+	assert.NotContains(t, sees(m), nothing)
+	m, _ = m.update(noon, found{"words the", nil})
+	assert.Contains(t, sees(m), nothing)
+}
+
 // Whoever decides once more as somebody else did is told who that was, and never that they wrote the message.
 func TestDecide_tellsWhoDecided(t *testing.T) {
 	tom := message.Person{Name: "tom", UID: 1000}
