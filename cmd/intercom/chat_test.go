@@ -322,13 +322,20 @@ func TestStart_programIsFoundFromHere(t *testing.T) {
 	}
 }
 
-// A program for another computer need not be on this one.
-func TestSessionStart_programOfAnotherComputer(t *testing.T) {
+// Another computer starts only agents for this one, so a command for it is refused at once, be its program here or not.
+func TestSessionStart_commandForAnotherComputer(t *testing.T) {
 	w, b := newWorld(t), &fakeBackend{}
 	w.serve(t, b)
-	r := w.run("session", "start", "--computer", "raspi", "--dir", "/srv", "--", "no-such-program", "9")
+	for _, program := range []string{"sleep", "no-such-program"} {
+		r := w.run("session", "start", "--computer", "raspi", "--dir", "/srv", "--", program, "9")
+		assert.Equal(t, 2, r.code, program)
+		assert.Contains(t, r.err, "--computer: only an agent can be started on another computer, not a command", program)
+		assert.Contains(t, r.err, "hint: intercom session start --computer raspi --agent NAME", program)
+	}
+	assert.Nil(t, b.took())
+	r := w.run("session", "start", "--computer", "raspi", "--dir", "/srv", "--agent", "codex")
 	require.Zero(t, r.code, r.err)
-	assert.Equal(t, []string{"no-such-program", "9"}, b.took().(api.StartSessionRequest).Command)
+	assert.Equal(t, "raspi", b.took().(api.StartSessionRequest).Computer)
 }
 
 func TestChatSay_held(t *testing.T) {

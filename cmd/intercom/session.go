@@ -43,8 +43,8 @@ typed once the agent's composer is ready; if the agent asks something first,
 such as whether you trust the directory, the message waits for your answer.
 
 ` + paragraph("--agent is "+inWords("or", append(slices.Clone(knownAgents), "aider"))+`, or the absolute path of one of them, or of a program that
-reads lines. Any other COMMAND is run as it stands, by no shell; an agent in it is recognised, and any other program needs
---as, as for intercom adopt.`) + `
+reads lines. Any other COMMAND is run as it stands, by no shell, and only on this computer; an agent in it is recognised, and any
+other program needs --as, as for intercom adopt.`) + `
 
 An agent that runs this command may start its own kind, in its own directory,
 and what sessions.allow and sessions.roots of init.lua say.`,
@@ -60,17 +60,17 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 				return api.StartedSession{}, err
 			}
 		}
+		if req.Computer != "" && len(args) > 0 { // there every caller counts as an agent
+			return api.StartedSession{}, api.Errorf(api.CodeUsage, "--computer: only an agent can be started on another computer, not a command").WithHint("intercom session start --computer %s --agent NAME; for this computer leave --computer out", req.Computer)
+		}
 		if req.Computer != "" && !filepath.IsAbs(req.Dir) {
 			return api.StartedSession{}, api.Errorf(api.CodeUsage, "--dir must be an absolute path on %s", req.Computer).WithHint("intercom session start --computer %s --dir /home/me/project", req.Computer)
 		}
 		if req.Dir, err = filepath.Abs(cmp.Or(req.Dir, ".")); err != nil {
 			return api.StartedSession{}, api.Errorf(api.CodeFailed, "%w", err)
 		}
-		switch req.Command, err = commandOf(args); {
-		case err != nil && req.Computer == "":
+		if req.Command, err = commandOf(args); err != nil {
 			return api.StartedSession{}, err
-		case err != nil: // whether there is such a program, and who may start it, is for that computer to say
-			req.Command = args
 		}
 		if file != "" {
 			if req.Message, err = a.textOf(cmd.Context(), nil, file); err != nil {
