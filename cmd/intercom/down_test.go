@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -108,6 +109,39 @@ func TestDown_sidecarOfAnotherHome(t *testing.T) {
 	in.runs("up")
 	until(t, func() bool { return k.ok("listen", "status", "--port", port)["status"] == "running" })
 	assert.Contains(t, in.runs("down"), "talk port "+port+": not served until the next sidecar starts")
+}
+
+// The successor takes its place at any moment. down never takes it for the sidecar of another tmux server.
+func TestDown_theSuccessorIsOfNoTmuxServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p, err := api.Places(w.getenv, w.env["INTERCOM_SERVER"])
+	require.NoError(t, err)
+	headless, err := api.Places(w.getenv, "")
+	require.NoError(t, err)
+	require.NoError(t, api.Private(headless.Runtime))
+	lock, err := os.OpenFile(headless.Lock, os.O_RDWR|os.O_CREATE, 0o600)
+	require.NoError(t, err)
+	defer lock.Close()
+	fd, enough := int(lock.Fd()), make(chan struct{})
+	var comesAndGoes sync.WaitGroup
+	defer comesAndGoes.Wait()
+	defer close(enough)
+	comesAndGoes.Go(func() {
+		for {
+			select {
+			case <-enough:
+				return
+			default:
+				_ = syscall.Flock(fd, syscall.LOCK_EX)
+				_ = syscall.Flock(fd, syscall.LOCK_UN)
+			}
+		}
+	})
+	a := &app{env: env{Getenv: w.getenv}}
+	for range 1000 {
+		require.NotEqual(t, byOther, a.servedOn(t.Context(), p, &persisted{Ports: []int{9000}}, true).By)
+	}
 }
 
 // Outside of tmux, status, up and down note on stderr which sidecar they are about if a tmux server runs, since its sidecar may

@@ -132,9 +132,11 @@ func (a *app) servedOn(ctx context.Context, p api.Paths, k *persisted, justNow b
 		return nil
 	}
 	headless, err := api.Places(a.Getenv, "")
-	vacant := err == nil && p.Server != "" && free(headless.Lock) // looked at once: the successor may take it at any moment
+	// The successor may take the headless place at any moment, so that is looked at before the others, and not as one of them.
+	vacant := err == nil && p.Server != "" && free(headless.Lock)
 	ours := err == nil && p.Server != "" && serves(ctx, p, headless.Lock)
-	switch another := ours || anotherServes(ctx, p); {
+	another := !ours && slices.ContainsFunc(others(p), func(lock string) bool { return lock != headless.Lock && serves(ctx, p, lock) })
+	switch {
 	case ours, justNow && !another && vacant:
 		k.By = byHeadless
 	case another:
