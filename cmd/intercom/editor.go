@@ -24,7 +24,8 @@ func terminal() (*os.File, error) {
 // editing is true while a person's editor has the terminal: C-c is then meant for the editor, or a program that it runs.
 var editing atomic.Bool
 
-// edit opens a file in the person's editor, at the terminal, and waits for its end.
+// edit opens a file in the person's editor, at the terminal, and waits for its end, also if ctx ends: the editor stays at the
+// terminal, and the file is still edited.
 func (a *app) edit(ctx context.Context, path string) error {
 	tty, err := terminal()
 	if err != nil {
@@ -34,7 +35,7 @@ func (a *app) edit(ctx context.Context, path string) error {
 	editor := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR"), "vi")
 	// As everywhere, the variable may hold words of a shell: "code --wait". The shell survives the keys that are meant for
 	// the editor, and the editor gets them as usual.
-	run := exec.CommandContext(ctx, "/bin/sh", "-c", "trap : INT QUIT; "+editor+` "$1"`, "sh", path)
+	run := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", "-c", "trap : INT QUIT; "+editor+` "$1"`, "sh", path)
 	run.Stdin, run.Stdout, run.Stderr = tty, tty, tty
 	a.told()
 	editing.Store(true)
