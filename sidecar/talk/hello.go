@@ -43,6 +43,7 @@ type server struct {
 	Key     string `json:"key"`
 	Name    string `json:"name,omitempty"`
 	File    string `json:"message_file,omitempty"`    // "" if an older version wrote it
+	Keeps   int    `json:"max_inbox,omitempty"`       // messages that the inbox may hold now; 0 if an older version wrote it
 	Cert    []byte `json:"tls_certificate,omitempty"` // of an encrypted port, in DER
 }
 
@@ -161,7 +162,7 @@ func (p Port) serves(w Wish) bool {
 func (p Port) saysSo(s server) bool {
 	var there server
 	var pid int
-	return readJSON(p.server(), &there) == nil && there.Key == s.Key && readJSON(p.PIDFile(), &pid) == nil && pid == os.Getpid()
+	return readJSON(p.server(), &there) == nil && there.Key == s.Key && there.Keeps == s.Keeps && readJSON(p.PIDFile(), &pid) == nil && pid == os.Getpid()
 }
 
 // announce writes down what this listener understands, and after that, that it listens.

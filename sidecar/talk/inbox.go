@@ -503,10 +503,10 @@ func (f found) reserve(path string) (room *os.File, err error) {
 	return room, err
 }
 
-// inboxState returns a text that changes when the messages in the port's files do, or how many it keeps.
-func (p Port) inboxState() string {
-	config, _ := p.Config()
-	state := fmt.Sprint(config.MaxInbox)
+// inboxState returns a text that changes when the messages in the port's files do, or which listener keeps them, or
+// how many it keeps. What config.json says counts only once the listener has it.
+func (p Port) inboxState(listener server) string {
+	state := fmt.Sprint(listener.Key, " ", listener.Keeps)
 	files, _ := p.messageFiles()
 	for _, path := range files {
 		if info, err := os.Stat(path); err == nil {

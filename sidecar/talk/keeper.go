@@ -142,8 +142,9 @@ func (k *Keeper) pass(ctx context.Context) (refused []Refused) {
 			refused = append(refused, Refused{number, fmt.Errorf("%w: what it said before holds", err)})
 		} else {
 			s.apply(config)
+			s.said.Keeps = config.MaxInbox // it is announced once it holds: a sender waits for that
 		}
-		if p := k.Port(number); !p.saysSo(s.said) { // somebody has removed it
+		if p := k.Port(number); !p.saysSo(s.said) { // that has changed, or somebody has removed it
 			if err := p.announce(s.said); err != nil {
 				refused = append(refused, Refused{number, err})
 			}

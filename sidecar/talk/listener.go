@@ -144,7 +144,7 @@ func listen(ctx context.Context, p Port, w Wish, c Config, places *Places, log *
 	if err := p.make(); err != nil {
 		return nil, err
 	}
-	l.said = server{Started: w.Started, Key: l.key, Name: w.Name, File: w.MessageFile}
+	l.said = server{Started: w.Started, Key: l.key, Name: w.Name, File: w.MessageFile, Keeps: c.MaxInbox}
 	if w.TLS {
 		pair, err := p.certificate()
 		if err != nil {

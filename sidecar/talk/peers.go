@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
@@ -67,11 +68,11 @@ type Peers struct {
 type peer struct {
 	number  int
 	session message.ID
-	gate    int                // its gate's number; 0 while it is not open
-	missed  int                // ticks in a row without a listener
-	name    *string            // its listener's; nil until one is seen in this life; like missed, of Run's goroutine
-	full    string             // the state of its inbox when that was full; "": it was not; of the goroutine that sends
-	end     context.CancelFunc // of the goroutine that sends to it
+	gate    int                    // its gate's number; 0 while it is not open
+	missed  int                    // ticks in a row without a listener
+	name    atomic.Pointer[string] // its listener's; nil until one is seen in this life
+	full    string                 // the state of its inbox when that was full; "": it was not; of the goroutine that sends
+	end     context.CancelFunc     // of the goroutine that sends to it
 	woken   chan struct{}
 
 	// turn lets only one thing at a time be said to or by the port, since it may answer before the sender knows
@@ -135,7 +136,6 @@ func (p *Peers) Forget(session message.ID) {
 		if one.session == session {
 			one.end()
 			delete(p.known, number)
-			wake(p.wake) // another one may listen there already
 		}
 	}
 }
@@ -226,22 +226,22 @@ func (p *Peers) Run(ctx context.Context) error {
 
 // pass makes the ports join on which somebody listens, and ends those on which nobody has listened for some
 // ticks. A port to which something is still to be sent stays: the delivery waits for the port to open again, or
-// for its own end.
+// for its own end. A listener with another name is another peer, and ends the one whose place it takes.
 func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) error {
 	here := map[int]bool{}
-	var gone []*peer
 	var failed error
 	for _, l := range p.Discover() {
 		here[l.Port] = true
 		if one := p.peer(l.Port); one != nil {
 			one.missed = 0
-			switch {
-			case one.name == nil:
-				one.name = &l.Name
-			case *one.name != l.Name:
-				gone = append(gone, one) // another one listens in its place, and joins once this one has ended
+			if one.name.CompareAndSwap(nil, &l.Name) || *one.name.Load() == l.Name {
+				continue
 			}
-			continue
+			// Another one listens in its place. It gets nothing of what waits for this one, and joins after its end.
+			if err := p.Relay.Gone(ctx, one.session, message.AgentGone); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("port %d: %w", l.Port, err))
+				continue
+			}
 		}
 		joined, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerPort, Key: strconv.Itoa(l.Port), Name: l.Name})
 		if err != nil {
@@ -251,6 +251,7 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 		p.enter(ctx, l, joined.ID, all)
 	}
 	p.mu.Lock()
+	var gone []*peer
 	for number, one := range p.known {
 		if ticked && !here[number] {
 			if one.missed++; one.missed > maxMissed && len(p.waits[one.session]) == 0 {
@@ -268,7 +269,7 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 // enter makes a port a peer.
 func (p *Peers) enter(ctx context.Context, l Listening, session message.ID, all *sync.WaitGroup) {
 	one, sending := p.know(ctx, l.Port, session, nil)
-	one.name = &l.Name
+	one.name.Store(&l.Name)
 	all.Go(func() { p.sendTo(sending, one, all) })
 }
 
@@ -407,11 +408,12 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 	}
 	port := p.Port(one.number)
 	said, ours := port.advertised()
-	if !ours {
+	name := one.name.Load()
+	if !ours || port.another(name) {
 		return true, tell(message.Held, message.PortClosed, "")
 	}
 	// Each try with permission is in the journal, so a full inbox is tried again only once it may have room.
-	inbox := port.inboxState()
+	inbox := port.inboxState(said)
 	if one.full == inbox {
 		return true, tell(message.Held, message.PortFull, "")
 	}
@@ -421,7 +423,10 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 		_, unwritable := errors.AsType[*message.UnwritableError](err)
 		return unwritable, err
 	}
-	s := Sending{To: one.number, From: gate, Body: []byte(render.Text(d.Form, d.Message)), TLS: said.Cert != nil, Thread: string(d.Message.Thread)}
+	s := Sending{
+		To: one.number, From: gate, Body: []byte(render.Text(d.Form, d.Message)), TLS: said.Cert != nil, Thread: string(d.Message.Thread),
+		listener: name,
+	}
 	one.turn.Lock() // until it is reported: an answer has to come after that
 	defer one.turn.Unlock()
 	_, err = p.Send(ctx, s)

@@ -114,7 +114,7 @@ func TestPeers_aFullInboxIsWrittenDownOnce(t *testing.T) {
 	first := ask("And this?")
 	until(t, func() bool { return r.state(first).State == message.Submitted }, "asked")
 	second := ask("And that?")
-	until(t, func() bool { return r.slow.full.Load() >= 3 }, "it is looked at again and again")
+	until(t, func() bool { return r.slow.held.Load() >= 3 }, "it is looked at again and again")
 	all, err := r.journal.Receipts(t.Context(), second)
 	require.NoError(t, err)
 	var states []message.ReceiptState
@@ -127,6 +127,26 @@ func TestPeers_aFullInboxIsWrittenDownOnce(t *testing.T) {
 	until(t, func() bool { return r.state(second).State == message.Submitted }, "there is room")
 }
 
+// A larger max_inbox counts once the listener has it, even if the sender has looked before.
+func TestPeers_aFullInboxKeepsMore(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.person.end()
+	r.Keeper, r.person.end = keepThatLooks(t, r.Home, time.Hour) // so the listener has what this test gives it
+	r.configure(Config{MaxInbox: 1})
+	p, _ := r.joined(Wish{Name: "beta"})
+	require.NoError(t, p.say(t, 9001, "fills it"))
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "waits"}})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).Reason == message.PortFull }, "held")
+	r.configure(Config{MaxInbox: 2})
+	r.looks(t)
+	_, err = r.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "there is room")
+	assert.Equal(t, []string{"fills it", "[ada] (0):\n\nwaits"}, texts(p.unread(t, CheckOptions{})))
+}
+
 // A listener with another name is another one, however quickly it takes the place of the first. What is sent to
 // its name reaches it, and the first one's name is nobody's any more.
 func TestPeers_anotherListensInItsPlace(t *testing.T) {
@@ -136,17 +156,11 @@ func TestPeers_anotherListensInItsPlace(t *testing.T) {
 	require.NoError(t, r.peers.Look(t.Context()))
 	alpha, err := r.relay.Snapshot().Find("alpha")
 	require.NoError(t, err)
-	_, err = p.Unwant()
-	require.NoError(t, err)
-	_, err = r.Keeper.Look(t.Context())
-	require.NoError(t, err)
+	r.stops(p)
 	r.start(Wish{Port: p.Number, Name: "beta"})
 	require.NoError(t, r.peers.Look(t.Context()))
-	var beta message.Peer
-	until(t, func() bool {
-		beta, err = r.relay.Snapshot().Find("beta")
-		return err == nil
-	}, "it is a peer by its own name")
+	beta, err := r.relay.Snapshot().Find("beta")
+	require.NoError(t, err, "it is a peer by its own name at once")
 	assert.NotEqual(t, alpha.ID, beta.ID)
 	_, err = r.relay.Do(t.Context(), relay.Send{By: ada, To: "alpha", Message: message.Envelope{Body: "Hello"}})
 	require.Error(t, err)
@@ -155,18 +169,59 @@ func TestPeers_anotherListensInItsPlace(t *testing.T) {
 	until(t, func() bool { return p.Unread() }, "it gets it")
 }
 
+// What waits for a listener goes to no other one in its place, whether that is a peer yet or not. It fails.
+func TestPeers_anotherListensWhileSomethingWaits(t *testing.T) {
+	t.Parallel()
+	r := newRoomThatLooks(t, time.Hour)
+	p := r.start(Wish{Name: "alpha"})
+	require.NoError(t, r.peers.Look(t.Context()))
+	r.stops(p)
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "alpha", Message: message.Envelope{Body: "for alpha"}})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).Reason == message.PortClosed }, "held")
+	r.start(Wish{Port: p.Number, Name: "beta"})
+	r.looks(t)
+	assert.Empty(t, p.unread(t, CheckOptions{}))
+	assert.Equal(t, message.PortClosed, r.state(sent.Message).Reason, "held still")
+	require.NoError(t, r.peers.Look(t.Context()))
+	_, err = r.relay.Snapshot().Find("beta")
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).State == message.Failed }, "it fails")
+	assert.Equal(t, message.AgentGone, r.state(sent.Message).Reason)
+	_, err = r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "for beta"}})
+	require.NoError(t, err)
+	until(t, func() bool { return p.Unread() }, "it gets its own")
+	assert.Equal(t, []string{"[ada] (0):\n\nfor beta"}, texts(p.unread(t, CheckOptions{})))
+}
+
+// stops makes nobody listen on a port any more.
+func (r *room) stops(p Port) {
+	r.t.Helper()
+	_, err := p.Unwant()
+	require.NoError(r.t, err)
+	_, err = r.Keeper.Look(r.t.Context())
+	require.NoError(r.t, err)
+}
+
+// looks waits until a delivery that is held was looked at from now on.
+func (r *room) looks(t *testing.T) {
+	t.Helper()
+	before := r.slow.held.Load()
+	until(t, func() bool { return r.slow.held.Load() >= before+2 }, "it is looked at") // one look may have begun before
+}
+
 // slowRelay delays the first answer that it receives after a test asks for that.
 type slowRelay struct {
 	Relay
 	now        atomic.Bool
 	once       sync.Once
 	began, end chan struct{}
-	full       atomic.Int64 // how often a delivery was reported as held by a full inbox
+	held       atomic.Int64 // how often a delivery was reported as held
 }
 
 func (r *slowRelay) Report(ctx context.Context, receipt message.Receipt) error {
-	if receipt.Reason == message.PortFull {
-		defer r.full.Add(1)
+	if receipt.State == message.Held {
+		defer r.held.Add(1)
 	}
 	return r.Relay.Report(ctx, receipt)
 }

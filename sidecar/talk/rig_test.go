@@ -60,8 +60,10 @@ func (p *person) keep() *person {
 	return p
 }
 
-func keep(t testing.TB, h Home) (*Keeper, func()) {
-	k := &Keeper{Home: h, Log: slog.New(slog.DiscardHandler)}
+func keep(t testing.TB, h Home) (*Keeper, func()) { return keepThatLooks(t, h, 0) }
+
+func keepThatLooks(t testing.TB, h Home, every time.Duration) (*Keeper, func()) {
+	k := &Keeper{Home: h, Log: slog.New(slog.DiscardHandler), every: every}
 	ctx, cancel := context.WithCancel(context.Background())
 	var run sync.WaitGroup
 	run.Go(func() { assert.NoError(t, k.Run(ctx)) })

@@ -37,6 +37,8 @@ type Sending struct {
 	Receipt  bool // the sender wants to know when it was read
 	TLS      bool
 	Timeout  time.Duration // for everything together; 0 means SendTimeout
+
+	listener *string // the name of the only listener that may get it; nil: whichever listens
 }
 
 // Sent is a message that was sent.
@@ -64,6 +66,9 @@ func (h Home) Send(ctx context.Context, s Sending) (Sent, error) {
 		if err != nil {
 			e, _ := errors.AsType[*Error](err)
 			return Sent{}, e.With("timeout", seconds(s.Timeout))
+		}
+		if to.another(s.listener) { // one that comes later does not take what is meant for said
+			return Sent{}, Errorf(ConnectionRefused, s.To, "Another listener has taken port %d over", s.To)
 		}
 		sent, err := s.send(ctx, said, ours)
 		// If another listener has taken the port over meanwhile, the hello was not for it and nothing was

@@ -216,6 +216,21 @@ func TestSend_aListenerOfTheDocument(t *testing.T) {
 	}
 }
 
+// A message for a listener with one name goes to no other one that has the port by now.
+func TestSend_toThatListenerAlone(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{Name: "beta"})
+	alpha, beta := "alpha", "beta"
+	s := Sending{To: p.Number, From: 9001, Body: []byte("x"), listener: &alpha}
+	_, err := p.Send(t.Context(), s)
+	assert.Equal(t, ConnectionRefused, codeOf(err))
+	assert.Empty(t, p.unread(t, CheckOptions{}))
+	s.listener = &beta
+	_, err = p.Send(t.Context(), s)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x"}, texts(p.unread(t, CheckOptions{})))
+}
+
 // A listener of ours that does not say what it understands, because somebody removed its file, is still ours:
 // nothing counts as sent that it has not acknowledged.
 func TestK48_oursWithoutItsFile(t *testing.T) {

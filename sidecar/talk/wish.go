@@ -44,6 +44,12 @@ func (p Port) Wanted() (w Wish, err error) {
 	return w, nil
 }
 
+// another reports whether the port is wanted for a listener with another name than that; nil is any name.
+func (p Port) another(name *string) bool {
+	w, err := p.Wanted()
+	return err == nil && name != nil && w.Name != *name
+}
+
 // Wishes returns the wishes for all ports, in the order of their numbers.
 func (h Home) Wishes() (all []Wish) {
 	for _, number := range h.numbers() {
