@@ -186,20 +186,24 @@ func waitGrep(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("no file %s has a line that matches %q; at last:\n%s", args[0], re, last)
 }
 
-// endSidecars ends the sidecars that a script has left: those that hold a lock in its runtime directory.
+// endSidecars ends the sidecars that a script has left: those that hold a lock in its runtime directory, and then any others.
 func endSidecars(e *testscript.Env, run string) {
 	locks, _ := filepath.Glob(filepath.Join(run, "intercom", "*.lock"))
 	slices.Reverse(locks)
 	locks = append(locks, filepath.Join(run, "intercom", "headless.lock")) // it may follow the sidecar of a tmux server
-	for _, lock := range locks {
-		if err := endHolder(lock); err != nil {
+	told := func(err error) {
+		if err != nil {
 			e.T().Log(fmt.Sprintf("a sidecar did not end by itself: %v", err))
 		}
 	}
+	for _, lock := range locks {
+		told(endHolder(lock))
+	}
+	told(endRest(run))
 }
 
 // endHolder ends the sidecar that holds a lock, if there is one, and its guard, which would start it again. It does so too with
-// one that waited for the place.
+// one that waited for the place, if that has it when the first one has gone.
 func endHolder(lock string) error {
 	defer endGuard(lock)()
 	ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)

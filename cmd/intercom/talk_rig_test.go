@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -37,7 +38,7 @@ func newTalker(t testing.TB) *talker {
 	}}
 	t.Cleanup(func() {
 		k.endAll()
-		k.rests()
+		assert.NoError(t, endRest(run))
 		os.RemoveAll(run)
 	})
 	return k
@@ -58,26 +59,41 @@ func (k *talker) endAll() {
 	}
 }
 
-// rests ends what is left of the program, and waits for that. A sidecar that has ended by itself, with its tmux server, may
-// hold no lock any more, and one that follows another hold none yet; both write into the home.
-func (k *talker) rests() {
-	here := []byte("\x00XDG_RUNTIME_DIR=" + k.env["XDG_RUNTIME_DIR"] + "\x00")
-	tmuxtest.WaitFor(k.t, "the end of all its processes", func() bool {
-		all, _ := filepath.Glob("/proc/[0-9]*")
-		return !slices.ContainsFunc(all, func(dir string) bool {
-			if program, err := os.Readlink(dir + "/exe"); err != nil || program != thisProgram() {
-				return false
-			}
-			env, _ := os.ReadFile(dir + "/environ")
-			if !bytes.Contains(append([]byte{0}, env...), here) {
-				return false
-			}
-			if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+// endRest ends what is left of the program with a runtime directory, and waits for that. A sidecar that has ended by itself,
+// with its tmux server, may hold no lock any more, and one that follows another hold none yet; both write into the home.
+func endRest(run string) error {
+	told := map[int]bool{} // each once: a second signal would cut its end short
+	for end := time.Now().Add(tmuxtest.Patience); ; time.Sleep(20 * time.Millisecond) {
+		left := processesIn(run)
+		for _, pid := range left {
+			if !told[pid] {
 				_ = syscall.Kill(pid, syscall.SIGTERM)
 			}
-			return true
-		})
-	})
+			told[pid] = true
+		}
+		switch {
+		case len(left) == 0:
+			return nil
+		case time.Now().After(end):
+			return fmt.Errorf("process %d does not end; what it was doing:\n%s", left[0], quit(process.Process{PID: left[0]}))
+		}
+	}
+}
+
+// processesIn returns the processes of the program that have a runtime directory, where the system tells.
+func processesIn(run string) (pids []int) {
+	here := []byte("\x00XDG_RUNTIME_DIR=" + run + "\x00")
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range all {
+		if program, err := os.Readlink(dir + "/exe"); err != nil || program != thisProgram() {
+			continue
+		}
+		env, _ := os.ReadFile(dir + "/environ")
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && bytes.Contains(append([]byte{0}, env...), here) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // headless are the paths of the sidecar without a tmux server.
