@@ -40,6 +40,7 @@ func TestM6_submittedMeansRead(t *testing.T) {
 		}, []string{"held", "queued"}, true},
 		{"its server is killed", func(t *testing.T, r *rawMCP) { require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGKILL)) }, []string{"uncertain"}, false},
 		{"its server is stopped while it reads", func(t *testing.T, r *rawMCP) {
+			r.answered(t) // its server has passed the answer on: typed says only that it is about to
 			r.stopped(t, func() { r.reads(t, "for you") })
 		}, []string{"submitted"}, false},
 		{"its server is stopped while it ends", func(t *testing.T, r *rawMCP) {
@@ -222,6 +223,7 @@ func (r *rawMCP) answered(t *testing.T) {
 // reads reads until it has that text.
 func (r *rawMCP) reads(t *testing.T, text string) {
 	t.Helper()
+	require.NoError(t, r.from.SetReadDeadline(time.Now().Add(tmuxtest.Patience)))
 	var got strings.Builder
 	for buf := make([]byte, 4096); !strings.Contains(got.String(), text); {
 		n, err := r.from.Read(buf)

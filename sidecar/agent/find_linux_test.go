@@ -298,6 +298,7 @@ func TestFind_codexInTheDirectoryOfItsCommandLine(t *testing.T) {
 	_, err = a.FindText("first in file two", typed, nil)
 	require.ErrorIs(t, err, ErrNoTranscript)
 	a.Process.PID = cmd.Process.Pid
+	require.Eventually(t, func() bool { return len(process.Arguments(cmd.Process.Pid)) == 5 }, time.Minute, time.Millisecond)
 	got, err := a.FindText("first in file two", typed, nil)
 	require.NoError(t, err)
 	assert.Equal(t, path, got.Path)
