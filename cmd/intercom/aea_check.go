@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
@@ -95,25 +94,35 @@ func haltedIn(list repository.Enabled, d repository.Dir) halted {
 	return w
 }
 
+// The commands for what is held.
+const (
+	resuming = "intercom aea resume"
+	listing  = "intercom inbox"
+)
+
+// release returns the command with which a person lets go on what is held for a reason.
+func release(why string) string {
+	if repository.Resumes(why) {
+		return resuming
+	}
+	return listing
+}
+
 // hint says how these messages go on.
 func (w halted) hint() string {
 	var all []string
 	if w.awaiting > 0 {
 		all = append(all, "intercom aea approvals lists what awaits your approval")
 	}
-	resumes, others := []string{}, []string{}
+	whys := map[string][]string{}
 	for _, why := range slices.Sorted(maps.Keys(w.why)) {
-		if _, answers, ok := strings.Cut(why, "its answer: "); message.Reason(why).Resumes() || ok && message.Reason(answers).Resumes() {
-			resumes = append(resumes, why)
-		} else {
-			others = append(others, why)
-		}
+		whys[release(why)] = append(whys[release(why)], why)
 	}
-	if len(resumes) > 0 {
-		all = append(all, "intercom aea resume lets go on what is held ("+strings.Join(resumes, "; ")+")")
+	if some := whys[resuming]; some != nil {
+		all = append(all, resuming+" lets go on what is held ("+strings.Join(some, "; ")+")")
 	}
-	if len(others) > 0 {
-		all = append(all, "intercom inbox shows what is held ("+strings.Join(others, "; ")+")")
+	if some := whys[listing]; some != nil {
+		all = append(all, listing+" shows what is held ("+strings.Join(some, "; ")+")")
 	}
 	return strings.Join(all, "; ")
 }

@@ -15,6 +15,8 @@ func TestHalted_hint(t *testing.T) {
 	w := halted{held: 3, why: map[string]int{"its answer: " + string(message.AtDepthLimit): 1, string(message.AtRateLimit): 1, string(message.AwaitingApproval): 1}}
 	assert.Equal(t, "intercom aea resume lets go on what is held (its answer: depth limit reached; rate limit reached); "+
 		"intercom inbox shows what is held (waiting for approval)", w.hint())
+	assert.Equal(t, "intercom aea resume", release(string(message.AtRateLimit)), "in aea doctor, too")
+	assert.Equal(t, "intercom inbox", release("its answer: "+string(message.AwaitingApproval)))
 }
 
 // An age has the same upper limit in every unit.

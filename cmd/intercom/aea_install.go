@@ -160,7 +160,7 @@ The exit code is 1 if a problem remains.`,
 				}
 				if waiting := haltedIn(list, d); waiting.held > 0 {
 					for why, n := range waiting.why {
-						r.Findings = append(r.Findings, repository.Finding{File: ".aea", What: fmt.Sprintf("messages held until you say so: %d: %s", n, why), Fix: "intercom aea resume"})
+						r.Findings = append(r.Findings, repository.Finding{File: ".aea", What: fmt.Sprintf("messages held until you say so: %d: %s", n, why), Fix: release(why)})
 					}
 				}
 				for _, f := range r.Findings {

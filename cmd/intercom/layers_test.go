@@ -40,7 +40,7 @@ var layers = map[string][]string{
 	"sidecar/render":    {"sidecar/message", "sidecar/registry"},
 	"sidecar/route":     {"sidecar/message", "sidecar/registry", "sidecar/render"},
 
-	"sidecar/relay": {"sidecar/message", "sidecar/handshake", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes", "sidecar/secret", "sidecar/gate"},
+	"sidecar/relay": {"sidecar/message", "sidecar/plain", "sidecar/handshake", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes", "sidecar/secret", "sidecar/gate"},
 
 	"sidecar/secret":              {"sidecar/sanitise"},
 	"sidecar/aea":                 {"sidecar/secret"},

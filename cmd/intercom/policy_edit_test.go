@@ -1,13 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -126,14 +127,10 @@ test -z "$next" || mv "$next" "$2"
 	assert.Contains(t, shown, `"check":{"ok":true,"files":["init.lua","policies/50-reviews.lua"]`)
 }
 
-// C-c and C-\ are for the editor, and for the programs that it runs: the edit goes on, and counts. So it does after a SIGTERM,
-// though intercom ends once the editor has: the editor stays at the terminal, and its file in place.
+// C-c and C-\ are for the editor, and for the programs that it runs: the edit goes on, and counts.
 func TestPolicyEdit_anInterruptIsTheEditors(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		gets os.Signal // intercom, before the keys
-		keys string
-	}{"C-c": {nil, "\x03"}, "C-\\": {nil, "\x1c"}, "SIGTERM": {syscall.SIGTERM, "\x04"}} {
+	for name, key := range map[string]string{"C-c": "\x03", "C-\\": "\x1c"} {
 		dir := t.TempDir()
 		editor := filepath.Join(dir, "editor")
 		tmuxtest.Program(t, editor, "#!/bin/sh\ntrap : INT QUIT\nsh -c 'echo editing; exec cat'\necho '-- fine' >\"$1\"\n")
@@ -154,20 +151,43 @@ func TestPolicyEdit_anInterruptIsTheEditors(t *testing.T) {
 			shown += string(part[:n])
 			if !pressed && strings.Contains(shown, "editing") {
 				pressed = true
-				if c.gets != nil {
-					require.NoError(t, cmd.Process.Signal(c.gets))
-				}
-				_, err = terminal.WriteString(c.keys)
+				_, err = terminal.WriteString(key)
 			}
 		}
 		_ = cmd.Wait()
-		if c.gets == nil {
-			assert.Zero(t, cmd.ProcessState.ExitCode(), "%s: %s", name, shown)
-			assert.Contains(t, shown, "1 file, no problems", name)
-		}
+		assert.Zero(t, cmd.ProcessState.ExitCode(), "%s: %s", name, shown)
+		assert.Contains(t, shown, "1 file, no problems", name)
 		data, err := os.ReadFile(filepath.Join(dir, "config", "intercom", "init.lua"))
 		require.NoError(t, err, "%s: %s", name, shown)
 		assert.Equal(t, "-- fine\n", string(data), name)
+	}
+}
+
+// An editor is not killed because intercom is to end: it would lose the terminal, and its file. The edit counts.
+func TestEdit_outlivesItsContext(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	editor, file := filepath.Join(dir, "editor"), filepath.Join(dir, "file")
+	tmuxtest.Program(t, editor, "#!/bin/sh\necho fine >\"$1\"\n")
+	cmd := exec.Command(filepath.Join(filepath.Dir(thisProgram()), "editslate"), file)
+	cmd.Env = []string{"EDITOR=" + editor, "PATH=/usr/bin:/bin"}
+	terminal, err := pty.Start(cmd)
+	require.NoError(t, err)
+	defer terminal.Close()
+	_ = terminal.SetReadDeadline(time.Now().Add(tmuxtest.Patience))
+	shown, _ := io.ReadAll(terminal) // ends with an error when the program ends
+	require.NoError(t, cmd.Wait(), "%s", shown)
+	assert.Equal(t, "fine\n", read(t, file))
+}
+
+// editsLate is a program that opens a file in the editor once its context has ended.
+func editsLate() {
+	ctx, end := context.WithCancel(context.Background())
+	end()
+	a := &app{env: env{Getenv: os.Getenv}}
+	if err := a.edit(ctx, os.Args[1]); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
 	}
 }
 

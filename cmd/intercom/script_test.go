@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"fakesidecar":  fakeSidecar,
 		"plaincall":    plainCall,
+		"editslate":    editsLate,
 		"outsider":     outsider,
 		"oversocket":   overSocket,
 		"teammate":     teammate,

@@ -49,14 +49,14 @@ func hanging(t *testing.T) (dir string, hangs, release func()) {
 	// Not os.OpenFile, which would poll it: until it is mounted, that fails.
 	fd, err := syscall.Open("/dev/fuse", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		t.Skip("no file system of its own can be had: ", err)
+		t.Skip("no file system of its own can be had; load the kernel module fuse, and run as root: ", err)
 	}
 	fuse := os.NewFile(uintptr(fd), "/dev/fuse")
 	release = func() { _ = fuse.Close() }
 	t.Cleanup(release)
 	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d", fd, os.Getuid(), os.Getgid())
 	if err := syscall.Mount("hanging", dir, "fuse", syscall.MS_NOSUID|syscall.MS_NODEV, options); err != nil {
-		t.Skip("no file system of its own can be mounted: ", err)
+		t.Skip("no file system of its own can be mounted; run as root, in a container with CAP_SYS_ADMIN: ", err)
 	}
 	t.Cleanup(func() {
 		release()

@@ -201,13 +201,6 @@ func (r Receipt) Awaits() bool {
 	return r.State == Held && (r.Hold == HoldApproval || r.Hold == HoldPolicy || r.Hold == HoldFilter)
 }
 
-// Resumes reports whether what is held for this reason goes on at `intercom chat resume`.
-func (r Reason) Resumes() bool {
-	return slices.Contains([]Reason{
-		Paused, Stopped, AtDepthLimit, AtRateLimit, AtOwnMinute, AtOwnHour, AtByteLimit, AtTokenLimit, AtFanOut, BecameEmpty,
-	}, r)
-}
-
 // AgentGone reports whether the delivery is kept for the successor of an agent that has gone.
 func (r Receipt) AgentGone() bool { return r.State == Held && r.Hold == "" && r.Reason == AgentGone }
 
@@ -317,3 +310,10 @@ const (
 	Unwritable        Reason = "journal not writable"                                  // until the journal can record that it is typed
 	DecidedAnew       Reason = "decided anew"                                          // failed: policies have filtered the message since, and it has another delivery
 )
+
+// Resumes reports whether what is held for this reason goes on at `intercom chat resume`.
+func (r Reason) Resumes() bool {
+	return slices.Contains([]Reason{
+		Paused, Stopped, AtDepthLimit, AtRateLimit, AtOwnMinute, AtOwnHour, AtByteLimit, AtTokenLimit, AtFanOut, BecameEmpty,
+	}, r)
+}

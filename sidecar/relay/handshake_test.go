@@ -436,7 +436,7 @@ func TestHandshake_ARestartChangesNoTracker(t *testing.T) {
 // caused.
 func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
 	const told = "teammate alice in " + project + ": its program has ended; " +
-		"intercom team spawn alice --role 'dev' --dir '" + project + "', with --agent NAME or -- COMMAND, starts it again"
+		"intercom team spawn alice --role dev --dir " + project + ", with --agent NAME or -- COMMAND, starts it again"
 	count := func(r *rig) (n int) {
 		for _, text := range r.notices {
 			if text == told {
@@ -470,7 +470,7 @@ func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
 	r.must(TakeSeat{By: ada, Seat: Seat{Dir: project, Name: "carol", Role: "bob's tester", RequirePlan: true}, Peer: carol.ID})
 	_, _ = r.step(Gone{carol.ID, message.AgentGone})
 	_, _ = r.step(SeatLeft{project, "carol", carol.ID})
-	command := `intercom team spawn carol --role 'bob'\''s tester' --dir '` + project + "' --require-plan,"
+	command := `intercom team spawn carol --role 'bob'\''s tester' --dir ` + project + " --require-plan,"
 	assert.Contains(t, r.notices[len(r.notices)-1], command, "for a shell")
 
 	_, _ = r.step(Killing{bob.ID})

@@ -3,11 +3,11 @@ package relay
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
 // Lead is the name of the seat of a team's lead.
@@ -210,7 +210,7 @@ func (e SeatLeft) step(tx *tx) {
 	tx.seated = slices.DeleteFunc(tx.seated, func(have string) bool { return have == id })
 	record(tx, seats, id, false, one.Seat)
 	if one.End == "" {
-		again := fmt.Sprintf("intercom team spawn %s --role %s --dir %s", one.Name, shellWord(one.Role), shellWord(one.Dir))
+		again := fmt.Sprintf("intercom team spawn %s --role %s --dir %s", one.Name, plain.ShellWord(one.Role), plain.ShellWord(one.Dir))
 		if one.RequirePlan {
 			again += " --require-plan"
 		}
@@ -218,9 +218,6 @@ func (e SeatLeft) step(tx *tx) {
 			one.Name, one.Dir, again))
 	}
 }
-
-// shellWord quotes text as one word of a shell's command line.
-func shellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // sit puts a seat in its place, and writes it down.
 func (tx *tx) sit(one *seat) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -16,6 +17,12 @@ import (
 func needsWord(r message.Receipt) bool {
 	return r.State == message.Held && (r.Hold == message.HoldLimit || r.Hold == message.HoldPause)
 }
+
+// ofAnswer begins the reason of a message whose answer is held.
+const ofAnswer = "its answer: "
+
+// Resumes reports whether `intercom aea resume` lets go on what is held for a reason that Progress gives.
+func Resumes(held string) bool { return message.Reason(strings.TrimPrefix(held, ofAnswer)).Resumes() }
 
 // stalled records why a message or its answer goes on only once a person says so. If why is "", it goes on.
 func (b *box) stalled(ctx context.Context, file, why string, answer message.ID) {
@@ -183,7 +190,7 @@ func (b *box) recordNoes(ctx context.Context) {
 func (b *box) replied(ctx context.Context, file string, r message.Receipt) {
 	switch {
 	case needsWord(r):
-		b.stalled(ctx, file, "its answer: "+string(r.Reason), r.Message)
+		b.stalled(ctx, file, ofAnswer+string(r.Reason), r.Message)
 	case r.State == message.Typed || r.State.Final():
 		b.stalled(ctx, file, "", "")
 		delete(b.replies, r.Message)

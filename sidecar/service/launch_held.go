@@ -14,6 +14,9 @@ import (
 // startType is the message type under which the inbox lists a start that an agent asks for.
 const startType = "start_request"
 
+// onePlace is the hint about a start for a place in a team that is not free.
+const onePlace = "there is one session for each name in a team: intercom team list shows who is there, intercom inbox which starts wait"
+
 // hold makes a start wait for a person's yes.
 func (s *Launches) hold(ctx context.Context, by relay.By, w wanted, why string) (api.StartedSession, error) {
 	w.Why = why
@@ -22,7 +25,7 @@ func (s *Launches) hold(ctx context.Context, by relay.By, w wanted, why string) 
 		return api.StartedSession{}, api.AsError(wire(err)).WithHint("nothing was asked for: wait until a person has decided about one of those; you are told when they have")
 	}
 	if errors.Is(err, relay.ErrActive) {
-		return api.StartedSession{}, api.Errorf(api.CodeRefused, "%w", err).WithHint("nothing was asked for: there is one session for each name in a team")
+		return api.StartedSession{}, api.Errorf(api.CodeRefused, "%w", err).WithHint("nothing was asked for: %s", onePlace)
 	}
 	if err != nil {
 		return api.StartedSession{}, wire(err)

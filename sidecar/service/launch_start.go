@@ -40,6 +40,9 @@ func (s *Launches) start(ctx context.Context, by relay.By, o message.StartOrder)
 func (s *Launches) begin(ctx context.Context, by relay.By, o message.StartOrder) (api.StartedSession, error) {
 	ctx = context.WithoutCancel(ctx)
 	answer, err := s.Relay.Do(ctx, relay.BeginStart{By: by, Order: o, Most: s.most()})
+	if errors.Is(err, relay.ErrActive) {
+		return api.StartedSession{}, api.Errorf(api.CodeRefused, "%w", err).WithHint("%s", onePlace)
+	}
 	if err != nil {
 		return api.StartedSession{}, wire(err)
 	}
