@@ -29,6 +29,9 @@ func TestLongPasteDrawnAnew(t *testing.T) {
 		r.waitFor(string(want), func() bool { return r.sessionOf(b).State == want })
 	}
 	state(message.Draft)
+	// That look may have come before the program's last read of the paste: only a later one vouches that no key came since.
+	looks := r.stats(chat).Captures
+	r.waitFor("it is looked at again", func() bool { return r.stats(chat).Captures >= looks+3 })
 	b.do(":lie empty")
 	state(message.Idle)
 	b.do(":lie off")
