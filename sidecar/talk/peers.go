@@ -70,7 +70,7 @@ type peer struct {
 	session message.ID
 	gate    int                    // its gate's number; 0 while it is not open
 	missed  int                    // ticks in a row without a listener
-	name    atomic.Pointer[string] // its listener's; nil until one is seen in this life
+	name    atomic.Pointer[string] // its listener's; nil until that is known
 	full    string                 // the state of its inbox when that was full; "": it was not; of the goroutine that sends
 	end     context.CancelFunc     // of the goroutine that sends to it
 	woken   chan struct{}
@@ -198,7 +198,7 @@ func (p *Peers) Run(ctx context.Context) error {
 	if p.Left != nil {
 		for _, one := range p.Left() {
 			if number, err := strconv.Atoi(one.Key); err == nil && one.Kind == message.PeerPort {
-				p.goOn(ctx, number, one.ID, &all)
+				p.goOn(ctx, number, one, &all)
 			}
 		}
 	}
@@ -243,7 +243,7 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 				continue
 			}
 		}
-		joined, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerPort, Key: strconv.Itoa(l.Port), Name: l.Name})
+		joined, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerPort, Key: strconv.Itoa(l.Port), Name: l.Name, Title: l.Name})
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("port %d: %w", l.Port, err))
 			continue
@@ -275,15 +275,18 @@ func (p *Peers) enter(ctx context.Context, l Listening, session message.ID, all 
 
 // goOn makes a port of an earlier life a peer. It opens the gate at once: the port may answer what it was sent
 // from there, in a chat or not, before it is sent anything more, and its program knows nothing of us but the
-// number of that gate.
-func (p *Peers) goOn(ctx context.Context, number int, session message.ID, all *sync.WaitGroup) {
+// number of that gate. Its title is its listener's name, which the relay may have changed in its name.
+func (p *Peers) goOn(ctx context.Context, number int, left message.Peer, all *sync.WaitGroup) {
 	var asked *message.Delivery
 	for _, d := range p.Submitted {
-		if d.Target == session && d.Chat == "" {
+		if d.Target == left.ID && d.Chat == "" {
 			asked = &d
 		}
 	}
-	one, sending := p.know(ctx, number, session, asked)
+	one, sending := p.know(ctx, number, left.ID, asked)
+	if left.Title != "" { // "": an older version took it in
+		one.name.Store(&left.Title)
+	}
 	all.Go(func() {
 		if _, err := p.open(sending, one, all); err != nil && sending.Err() == nil {
 			p.Log.Warn("gate of a port of an earlier life", "port", number, "err", err)

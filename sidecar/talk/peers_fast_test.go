@@ -2,6 +2,7 @@ package talk
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -192,6 +193,35 @@ func TestPeers_anotherListensWhileSomethingWaits(t *testing.T) {
 	require.NoError(t, err)
 	until(t, func() bool { return p.Unread() }, "it gets its own")
 	assert.Equal(t, []string{"[ada] (0):\n\nfor beta"}, texts(p.unread(t, CheckOptions{})))
+}
+
+// A listener with another name is another one also if it took the place while no sidecar ran. What waited for the
+// first one fails, and one of the same name goes on as the peer that it was.
+func TestPeers_anotherListensInTheNextLife(t *testing.T) {
+	t.Parallel()
+	r := newRoomThatLooks(t, time.Hour)
+	p, same := r.start(Wish{Name: "alpha"}), r.start(Wish{Name: "same"})
+	require.NoError(t, r.peers.Look(t.Context()))
+	r.stops(p)
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "alpha", Message: message.Envelope{Body: "for alpha"}})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).Reason == message.PortClosed }, "held")
+	before, err := r.relay.Snapshot().Find("same")
+	require.NoError(t, err)
+	r.end()
+	r.start(Wish{Port: p.Number, Name: "beta"})
+	defer r.nextLife()()
+	until(t, func() bool { return r.state(sent.Message).State == message.Failed }, "it fails")
+	assert.Equal(t, message.AgentGone, r.state(sent.Message).Reason)
+	until(t, func() bool {
+		_, err := r.relay.Snapshot().Find("beta")
+		return err == nil
+	}, "the other one is a peer")
+	assert.Empty(t, p.unread(t, CheckOptions{}))
+	after, err := r.relay.Snapshot().Find("same")
+	require.NoError(t, err)
+	assert.Equal(t, before.ID, after.ID)
+	assert.Equal(t, strconv.Itoa(same.Number), after.Key)
 }
 
 // stops makes nobody listen on a port any more.
