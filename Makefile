@@ -82,7 +82,7 @@ versions: ensure ## other versions of the agents than the lab's (VERSIONS='claud
 	INTERCOM_LAB=1 INTERCOM_VERSIONS='$(subst @,=,$(VERSIONS))' $(GO_TEST) -count=1 -timeout 30m -v -run '^TestLab_.*OtherVersions' ./sidecar/daemon
 
 long: ensure ## every test at its full length (LONG=regexp picks some)
-	INTERCOM_LONG=1 $(GO_TEST) -count=1 -timeout 60m -run '$(LONG)' ./...
+	INTERCOM_LONG=1 $(GO_TEST) -count=1 -timeout 120m -run '$(LONG)' ./...
 
 soak: ensure ## an hour of every protocol under faults, and a page about it (SOAK=10m RATE=20)
 	INTERCOM_SOAK='$(SOAK)' INTERCOM_SOAK_RATE='$(RATE)' $(GO_TEST) -count=1 -timeout 0 -v -run '^TestD6_Soak$$' ./sidecar/soaktest

@@ -53,7 +53,7 @@ func TestU12_U26_theFirstHourByREADME(t *testing.T) {
 		u.must("git", "clone", "-q", filepath.Join(u.dir, "acme", "tmux-intercom"), work)
 		writeRelease(t, work, served.URL, sourcesOf(t, work), sum)
 		u.must("git", "-C", work, "commit", "-q", "-am", "sums")
-		u.must("git", "-C", work, "push", "-q", "origin", "main:"+v.Name)
+		u.must("git", "-C", work, "push", "-q", "origin", "HEAD:refs/heads/"+v.Name)
 		u.must("git", "--git-dir="+filepath.Join(u.dir, "acme", "tmux-intercom"), "symbolic-ref", "HEAD", "refs/heads/"+v.Name)
 		conf := []string{line[0], "set -g status-right '#{@intercom-status} '", standInKey, "run 'sh ~/load'"}
 		require.NoError(t, os.WriteFile(filepath.Join(u.home, "load"), []byte(standIn+"\n"), 0o600))

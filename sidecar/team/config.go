@@ -16,8 +16,10 @@ const (
 	configName = "config.json"
 	maxConfig  = 4 << 20 // bytes
 	// The lesson writes its file in place, so for a moment the file is empty or incomplete.
-	readTries = 20
-	readPause = 5 * time.Millisecond
+	// If it stays so, its writer may be waiting for a processor, or the file is damaged.
+	readTries    = 20  // of a text with another fault
+	writtenTries = 200 // of a text that ends early
+	readPause    = 5 * time.Millisecond
 )
 
 // defaultName is the name of a team that nobody has named.
@@ -102,11 +104,17 @@ func (d Dir) config() (text []byte, c Config, err error) {
 		if err == nil {
 			return text, c, nil
 		}
-		if try == readTries {
+		if try == writtenTries || try >= readTries && !endsEarly(err, text) {
 			return nil, Config{}, fmt.Errorf("config of team %q: %w", d.Path, err)
 		}
 		time.Sleep(readPause)
 	}
+}
+
+// endsEarly reports whether err says that the JSON text ends too early, as one that is still being written does.
+func endsEarly(err error, text []byte) bool {
+	syntax := &json.SyntaxError{}
+	return errors.As(err, &syntax) && syntax.Offset >= int64(len(text))
 }
 
 // names returns the names of all members.

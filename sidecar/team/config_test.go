@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -67,6 +68,34 @@ func TestConfig_whileItIsWritten(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
+}
+
+// On a busy computer, the writer may have to wait for a processor after it has emptied the file. Another fault is told sooner.
+func TestConfig_itsWriterWaits(t *testing.T) {
+	d := newTeam(t)
+	whole, err := os.ReadFile(d.at(configName))
+	require.NoError(t, err)
+	for _, early := range []int{0, 30, len(whole) - 3} {
+		synctest.Test(t, func(t *testing.T) {
+			require.NoError(t, os.WriteFile(d.at(configName), whole[:early], 0o644))
+			written := make(chan error, 1)
+			go func() {
+				time.Sleep(writtenTries * readPause / 2)
+				written <- os.WriteFile(d.at(configName), whole, 0o644)
+			}()
+			c, err := d.Config()
+			require.NoError(t, err)
+			assert.Len(t, c.Members, 2)
+			require.NoError(t, <-written)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, os.WriteFile(d.at(configName), []byte(`{"members": ]}`), 0o644))
+		began := time.Now()
+		_, err := d.Config()
+		require.ErrorContains(t, err, "invalid character ']'")
+		assert.Less(t, time.Since(began), readTries*readPause)
+	})
 }
 
 // Whatever stands in place of a file of a team is neither read nor written, and keeps nobody waiting.
