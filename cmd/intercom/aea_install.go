@@ -21,7 +21,7 @@ type aeaInstalled struct {
 	Agent      string                 `json:"agent_id"`
 	Enabled    bool                   `json:"enabled"` // its messages are processed while a sidecar runs
 	Files      []repository.Installed `json:"files"`
-	Warning    string                 `json:"warning,omitempty"` // its agent is not found by its id, or others may write there
+	Warning    string                 `json:"warning,omitempty"` // its agent is not found by its id, or had an id of another, or others may write there
 }
 
 func (a *app) aeaInstall(dir *string) *cobra.Command {
@@ -74,21 +74,20 @@ came with git clone does nothing until you run this. An agent cannot.`,
 			if why := d.Exposed(); why != "" {
 				r.Warning = ".aea: " + why + ": they can remove its messages; intercom aea doctor --fix" + inRepository(d.Path) + " changes that"
 			}
-			registry := repository.Registry{Path: repository.RegistryPath(a.Getenv)}
-			one, ok := registry.Find(own.ID)
-			if _, err := os.Stat(one.Path); ok && one.Path != d.Path && err == nil { // a clone may claim any id
-				r.Warning = strings.TrimPrefix(r.Warning+fmt.Sprintf("; agent %q already belongs to %q: send here with --to-path, or give this agent another id in agent-config.yaml", own.ID, one.Path), "; ")
-				return r, nil
+			was, err := repository.Registry{Path: repository.RegistryPath(a.Getenv)}.Add(repository.Registered{ID: own.ID, Path: d.Path, Description: "AEA-enabled repository"})
+			var why string
+			_, taken := errors.AsType[*repository.TakenError](err)
+			_, form := errors.AsType[*repository.FormError](err)
+			switch {
+			case taken || form: // the repository is enabled all the same
+				why = err.Error()
+			case err != nil:
+				return r, err
+			case was.Path != "":
+				why = fmt.Sprintf("agent %q of AEA's registry was that of %q, which is gone or not enabled; it is that of this repository now", own.ID, was.Path)
 			}
-			if !ok || one.Path != d.Path {
-				err := registry.Add(repository.Registered{ID: own.ID, Path: d.Path, Description: "AEA-enabled repository"})
-				if form, ok := errors.AsType[*repository.FormError](err); ok { // the repository is enabled all the same
-					r.Warning = strings.TrimPrefix(r.Warning+"; "+form.Error(), "; ")
-					return r, nil
-				}
-				if err != nil {
-					return r, err
-				}
+			if why != "" {
+				r.Warning = strings.TrimPrefix(r.Warning+"; "+why, "; ")
 			}
 			return r, nil
 		}, a.showInstalled),

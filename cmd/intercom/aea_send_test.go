@@ -132,3 +132,31 @@ func TestAEASend_whoseTheNameIs(t *testing.T) {
 	require.NoError(t, os.RemoveAll(all[2]))
 	assert.Equal(t, all[1], sent())
 }
+
+// Whoever installs a repository whose agent has another one's name is told, and no entry of AEA's registry is lost without
+// a word: not that of an agent on another computer, nor that of a repository that is gone or was disabled.
+func TestAEAInstall_nameOfAnother(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	home := k.env["HOME"]
+	list := filepath.Join(home, ".config", "aea", "agents.yaml")
+	require.NoError(t, os.MkdirAll(filepath.Dir(list), 0o700))
+	far := "agents:\n  claude-one:\n    host: desk\n    path: /src/one\n    enabled: true\n"
+	require.NoError(t, os.WriteFile(list, []byte(far), 0o600))
+	install := func(dir string) (r aeaInstalled) {
+		dir = filepath.Join(home, dir)
+		require.NoError(t, os.MkdirAll(dir, 0o700))
+		require.NoError(t, json.Unmarshal([]byte(k.runsIn(dir, "aea", "install", "--json")), &r))
+		assert.True(t, r.Enabled)
+		return r
+	}
+	assert.Contains(t, install("one").Warning, `agent "claude-one" already belongs to "desk:/src/one"`)
+	assert.Equal(t, far, read(t, list))
+
+	assert.Empty(t, install("a/two").Warning)
+	assert.Contains(t, install("b/two").Warning, `agent "claude-two" already belongs to "`+filepath.Join(home, "a/two"))
+	k.runsIn(filepath.Join(home, "a/two"), "aea", "disable")
+	assert.Contains(t, install("b/two").Warning, `agent "claude-two" of AEA's registry was that of "`+filepath.Join(home, "a/two")+`", which is gone or not enabled`)
+	assert.Empty(t, install("b/two").Warning)
+	assert.Contains(t, install("a/two").Warning, "already belongs to")
+}

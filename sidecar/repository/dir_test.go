@@ -374,7 +374,8 @@ agents: {}
 		assert.Equal(t, ok, found, id)
 	}
 	for _, path := range []string{"/src/ours", "/src/with space: and 'quote'", "/src/ours"} {
-		require.NoError(t, r.Add(Registered{ID: "claude-ours", Path: path, Description: `d "x"`}))
+		_, err := r.Add(Registered{ID: "claude-ours", Path: path, Description: `d "x"`})
+		require.NoError(t, err)
 		one, ok := r.Find("claude-ours")
 		require.True(t, ok)
 		assert.Equal(t, path, one.Path)

@@ -52,7 +52,10 @@ func (r Registry) List() ([]Registered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
-	var all []Registered
+	return registered(text), nil
+}
+
+func registered(text []byte) (all []Registered) {
 	inside := false
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
@@ -82,7 +85,7 @@ func (r Registry) List() ([]Registered, error) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Registered) int { return cmp.Compare(a.ID, b.ID) })
-	return all, nil
+	return all
 }
 
 // scalar returns a value without its quotes.
@@ -147,20 +150,45 @@ const (
 	registryPause    = time.Millisecond
 )
 
-// Add writes an agent's entry, in place of an earlier one. Everything else stays as it is. For a file in which
-// that cannot be done, such as one in flow style, the error is a *FormError.
-func (r Registry) Add(one Registered) error {
-	return r.alone(func(r Registry) error { return r.add(one) })
+// Add writes an agent's entry, and leaves an enabled one of that repository as it is. A name that belongs to another
+// agent stays with it: the error is a *TakenError. One of a repository that is gone, or not enabled, is replaced by
+// this one; it is returned as was. Everything else stays as it is. For a file in which that cannot be done, such as
+// one in flow style, the error is a *FormError.
+func (r Registry) Add(one Registered) (was Registered, err error) {
+	err = r.alone(func(r Registry) error {
+		was, err = r.add(one)
+		return err
+	})
+	return was, err
 }
 
-func (r Registry) add(one Registered) error {
+func (r Registry) add(one Registered) (was Registered, err error) {
 	text, err := foreign.Read(r.Path, maxRegistry)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = []byte("# AEA Agent Registry\nversion: \"1.0\"\nagents:\n"), nil
 	}
 	if err != nil {
-		return fmt.Errorf("registry: %w", err)
+		return was, fmt.Errorf("registry: %w", err)
 	}
+	all := slices.DeleteFunc(registered(text), func(had Registered) bool { return had.ID != one.ID })
+	here := func(had Registered) bool { return had.Host == "" && had.Path == one.Path }
+	if slices.ContainsFunc(all, func(had Registered) bool { return here(had) && had.Enabled }) {
+		return was, nil
+	}
+	for _, had := range all {
+		if here(had) {
+			continue
+		}
+		if _, gone := os.Stat(had.Path); had.Host != "" || had.Enabled && gone == nil { // a clone may claim any id
+			return was, &TakenError{had}
+		}
+		was = had
+	}
+	return was, r.write(one, text)
+}
+
+// write writes an entry in place of those with its id.
+func (r Registry) write(one Registered, text []byte) error {
 	entry := []string{
 		"  " + one.ID + ":", "    path: " + plainScalar(one.Path), "    enabled: true", "    description: " + strconv.Quote(one.Description),
 	}
@@ -202,6 +230,17 @@ func (r Registry) add(one Registered) error {
 		return &FormError{r.Path, one.ID}
 	}
 	return atomicfile.Rewrite(r.Path, now, 0o644)
+}
+
+// TakenError says that an agent of another repository, or of another computer, has the name. The file is as it was.
+type TakenError struct{ By Registered }
+
+func (e *TakenError) Error() string {
+	where := e.By.Path
+	if e.By.Host != "" {
+		where = e.By.Host + ":" + where
+	}
+	return fmt.Sprintf("agent %q already belongs to %q: send here with --to-path, or give this agent another id in agent-config.yaml", e.By.ID, where)
 }
 
 // FormError says that the list of agents is not in the form in which AEA writes it, so that an agent cannot be added

@@ -1,10 +1,12 @@
 package repository
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,7 +44,10 @@ func TestRegistry_byALinkAndAtOnce(t *testing.T) {
 	const many = 20
 	var all sync.WaitGroup
 	for i := range many {
-		all.Go(func() { assert.NoError(t, r.Add(Registered{ID: fmt.Sprintf("agent-%d", i), Path: "/src/one"})) })
+		all.Go(func() {
+			_, err := r.Add(Registered{ID: fmt.Sprintf("agent-%d", i), Path: "/src/one"})
+			assert.NoError(t, err)
+		})
 	}
 	all.Wait()
 	require.NoError(t, r.Disable("agent-0", "/src/one"))
@@ -76,7 +81,7 @@ func TestRegistry_addLosesNothing(t *testing.T) {
 			t.Parallel()
 			r := Registry{Path: filepath.Join(t.TempDir(), "agents.yaml")}
 			require.NoError(t, os.WriteFile(r.Path, []byte(one.text), 0o600))
-			err := r.Add(Registered{ID: "ada", Path: "/src/one"})
+			_, err := r.Add(Registered{ID: "ada", Path: "/src/one"})
 			if one.added {
 				require.NoError(t, err)
 				_, ok := r.Find("ada")
@@ -93,4 +98,69 @@ func TestRegistry_addLosesNothing(t *testing.T) {
 			assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		})
 	}
+}
+
+// An agent that is added takes no other one's place: the name stays with whoever has it, here or on another computer. One
+// that is gone or not enabled gives way, and is named.
+func TestRegistry_nameOfAnother(t *testing.T) {
+	t.Parallel()
+	there, gone := t.TempDir(), filepath.Join(t.TempDir(), "gone")
+	for name, one := range map[string]struct {
+		had   string
+		taken string // who has the name
+		was   string // whose place it takes
+	}{
+		"here":              {"    path: " + there + "\n    enabled: true\n", there, ""},
+		"elsewhere":         {"    host: desk\n    path: /src/ada\n    method: ssh\n    enabled: true\n", "desk:/src/ada", ""},
+		"elsewhere, as one": {"    host: desk\n    path: /src/one\n    enabled: true\n", "desk:/src/one", ""},
+		"not enabled":       {"    path: " + there + "\n    enabled: false\n", "", there},
+		"gone":              {"    path: " + gone + "\n    enabled: true\n", "", gone},
+		"its own":           {"    path: /src/one\n    enabled: true\n    description: \"mine\"\n", "", ""},
+		"its own, disabled": {"    path: /src/one\n    enabled: false\n", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := Registry{Path: filepath.Join(t.TempDir(), "agents.yaml")}
+			text := "agents:\n  ada:\n" + one.had + "  ben:\n    path: /src/ben\n"
+			require.NoError(t, os.WriteFile(r.Path, []byte(text), 0o600))
+			was, err := r.Add(Registered{ID: "ada", Path: "/src/one"})
+			assert.Equal(t, one.was, was.Path)
+			if one.taken == "" {
+				require.NoError(t, err)
+				found, ok := r.Find("ada")
+				assert.True(t, ok)
+				assert.Equal(t, "/src/one", found.Path)
+			} else {
+				require.ErrorContains(t, err, fmt.Sprintf("%q already belongs to %q", "ada", one.taken))
+			}
+			now, err := os.ReadFile(r.Path)
+			require.NoError(t, err)
+			if one.taken != "" || name == "its own" {
+				assert.Equal(t, text, string(now))
+			}
+		})
+	}
+}
+
+// Of two repositories that are added at once by one name, one has it, and the other is told so.
+func TestRegistry_oneNameAtOnce(t *testing.T) {
+	t.Parallel()
+	r := Registry{Path: filepath.Join(t.TempDir(), "agents.yaml")}
+	const many = 10
+	var all sync.WaitGroup
+	var added, taken atomic.Int32
+	for range many {
+		dir := t.TempDir()
+		all.Go(func() {
+			_, err := r.Add(Registered{ID: "ada", Path: dir})
+			if _, is := errors.AsType[*TakenError](err); is {
+				taken.Add(1)
+			} else if assert.NoError(t, err) {
+				added.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	assert.Equal(t, int32(1), added.Load())
+	assert.Equal(t, int32(many-1), taken.Load())
 }

@@ -46,7 +46,7 @@ func FuzzRegistry(f *testing.F) {
 		}
 		one := Registered{ID: "claude-added", Path: "/added", Enabled: true, Description: "x"}
 		wasYAML := yamlAgents(t, r)
-		if err := r.Add(one); err != nil {
+		if _, err := r.Add(one); err != nil {
 			now, err := os.ReadFile(r.Path)
 			require.NoError(t, err)
 			require.Equal(t, text, string(now), "what is refused changes nothing")
