@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -336,6 +337,24 @@ func TestSessionStart_commandForAnotherComputer(t *testing.T) {
 	r := w.run("session", "start", "--computer", "raspi", "--dir", "/srv", "--agent", "codex")
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, "raspi", b.took().(api.StartSessionRequest).Computer)
+}
+
+// This computer, by either of its names, is as good as no --computer: for a command, and for a directory that is not absolute.
+func TestSessionStart_thisComputerByName(t *testing.T) {
+	w, b := newWorld(t), &fakeBackend{computers: []api.Computer{{Name: "laptop", Local: true}, {Name: "raspi"}}}
+	w.serve(t, b)
+	sleep, err := exec.LookPath("sleep")
+	require.NoError(t, err)
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	for _, name := range []string{"local", "LOCAL", "laptop", "Laptop"} {
+		r := w.run("session", "start", "--computer", name, "--", "sleep", "9")
+		require.Zero(t, r.code, r.err)
+		assert.Equal(t, api.StartSessionRequest{Dir: here, Command: []string{sleep, "9"}}, b.took(), name)
+		r = w.run("session", "start", "--computer", name, "--agent", "codex")
+		require.Zero(t, r.code, r.err)
+		assert.Equal(t, api.StartSessionRequest{Dir: here, Agent: "codex"}, b.took(), name)
+	}
 }
 
 func TestChatSay_held(t *testing.T) {

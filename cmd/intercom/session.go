@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
@@ -59,6 +60,9 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 			if err := checkWord(cmd, flag); err != nil {
 				return api.StartedSession{}, err
 			}
+		}
+		if (len(args) > 0 || !filepath.IsAbs(req.Dir)) && a.thisComputer(cmd.Context(), req.Computer) {
+			req.Computer = ""
 		}
 		if req.Computer != "" && len(args) > 0 { // there every caller counts as an agent
 			return api.StartedSession{}, api.Errorf(api.CodeUsage, "--computer: only an agent can be started on another computer, not a command").WithHint("intercom session start --computer %s --agent NAME; for this computer leave --computer out", req.Computer)
@@ -112,6 +116,15 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(profiles, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("thinking", cobra.FixedCompletions(profile.Thinkings, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// thisComputer reports whether a name is that of this computer. Its own name, if init.lua gives it one, only the sidecar knows.
+func (a *app) thisComputer(ctx context.Context, computer string) bool {
+	if computer == "" || strings.EqualFold(computer, message.LocalComputer) {
+		return true
+	}
+	all, err := request(ctx, a.client, api.Computers, api.None{})
+	return err == nil && slices.ContainsFunc(all, func(c api.Computer) bool { return c.Local && strings.EqualFold(c.Name, computer) })
 }
 
 // startsWithin is how long a start may take; another computer has 20 s for it.
